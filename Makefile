@@ -9,18 +9,23 @@ CORPORA ?= ../shared/corpora/dev
 CHAOS_FAULTS ?= 2000
 CHAOS_RUNS ?= 1
 # Every actor has a folder of its name; kit is their library.
-PROGRAMS := agentd agentd-config twin runner $(filter-out kit,$(notdir $(wildcard actors/*)))
+PROGRAMS := agentd agentd-config jail-probe runner $(filter-out kit,$(notdir $(wildcard actors/*)))
 # Folder of built programs, and what `make install` puts where beneath PREFIX.
 BUILT := target/release
+# An agentctl that runs here and prints the completions; not the built one where that is of another architecture.
+COMPLETER ?= $(BUILT)/agentctl
 UNITS := $(PREFIX)/lib/systemd/system
 SERVICES := cordon.service cordon-forward.service cordon-cred@.service
 MANUALS := $(notdir $(wildcard deploy/man/*))
 COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agentctl fish/vendor_completions.d/agentctl.fish
 PLUGINS := $(shell cd deploy/plugins && find . -type f | sort)
+# The documents keep their places to each other, so that their links lead somewhere.
+DOCUMENTS := $(wildcard *.md) $(shell find docs -name '*.md' | sort)
 VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DEB ?= target/cordon_$(VERSION).deb
+TARBALL ?= target/cordon-$(VERSION).tar.gz
 
-.PHONY: build release check test test-confined conformance demo run bench chaos eval install uninstall deb deny
+.PHONY: build release check test test-confined conformance demo run bench chaos eval install uninstall deb tarball deny
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -45,18 +50,20 @@ deny: ## licences, sources and bans always, from what is on this disk; advisorie
 	else echo "NOT CHECKED: advisories. The RustSec database is not on this machine and could not be fetched." >&2; fi
 
 test: build ## everything this user may run; what needs root is named, not skipped in silence
-	$(CARGO) test --workspace --quiet
+	deploy/retry target/unstable-test $(CARGO) test --workspace --no-fail-fast --quiet --
 	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined, and of tests/security and tests/recovery what is ignored"; fi
 
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
-	$(CARGO) test --quiet --workspace --test confined --test security --test recovery -- --ignored
+	deploy/retry target/unstable-confined $(CARGO) test --quiet --workspace --no-fail-fast --test confined --test security --test recovery -- --ignored
 
 conformance: build ## official SDKs and coding agents, from their registries, against a host; needs python3, node and npm
 	PROGRAMS=target/debug tests/conformance/run
 
-demo: release
-	deploy/demo
+# Unoptimised, and without the sentence model and the tests: what a first look needs and `make test` uses again.
+demo:
+	$(CARGO) build --workspace --exclude tests --exclude embedder --exclude weights --bins
+	PROGRAMS=target/debug deploy/demo
 
 run: release
 	target/release/agentd run
@@ -88,21 +95,27 @@ install: $(if $(filter command line,$(origin BUILT)),,release) ## everything tha
 	install -D -m 644 deploy/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf
 	install -D -m 644 deploy/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
 	for file in $(PLUGINS); do install -D -m 644 deploy/plugins/$$file $(DESTDIR)$(PREFIX)/share/cordon/plugins/$$file || exit; done
+	install -d $(DESTDIR)$(PREFIX)/share/cordon/policies
+	install -m 644 deploy/policies/* $(DESTDIR)$(PREFIX)/share/cordon/policies/
+	install -m 755 deploy/verify/verify.py $(DESTDIR)$(PREFIX)/share/cordon/
+	for file in $(DOCUMENTS); do install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/cordon/$$file || exit; done
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
-	$(BUILT)/agentctl completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))
-	$(BUILT)/agentctl completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))
-	$(BUILT)/agentctl completions fish > $(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))
+	$(COMPLETER) completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))
+	$(COMPLETER) completions zsh > $(DESTDIR)$(PREFIX)/share/$(word 2,$(COMPLETIONS))
+	$(COMPLETER) completions fish > $(DESTDIR)$(PREFIX)/share/$(word 3,$(COMPLETIONS))
 
-# What is installed and nothing else: the configuration and the state stay, since they are not the package's.
-uninstall:
+# The installed files and nothing else: the configuration and the state stay, since they are not the package's.
+uninstall: ## what `make install` put there; `systemctl disable --now cordon` first
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/cordon
 	rm -f $(DESTDIR)$(PREFIX)/bin/agentd $(DESTDIR)$(PREFIX)/bin/agentctl
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/,$(foreach page,$(MANUALS),man$(subst .,,$(suffix $(page)))/$(page)))
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(SERVICES)) $(DESTDIR)$(PREFIX)/lib/systemd/user/cordon.service
 	rm -f $(DESTDIR)$(PREFIX)/lib/sysusers.d/cordon.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/cordon.conf
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(COMPLETIONS))
-	rm -rf $(DESTDIR)$(PREFIX)/share/cordon/plugins
-	rmdir $(DESTDIR)$(PREFIX)/share/cordon 2>/dev/null || true
+	rm -rf $(DESTDIR)$(PREFIX)/share/cordon $(DESTDIR)$(PREFIX)/share/doc/cordon
 
 deb: $(if $(filter command line,$(origin BUILT)),,release) ## a Debian package, in target/ or at DEB, of VERSION
 	deploy/deb/build $(BUILT) $(VERSION) $(DEB)
+
+tarball: $(if $(filter command line,$(origin BUILT)),,release) ## the same files as the package, for other distributions
+	deploy/tarball $(BUILT) $(VERSION) $(TARBALL)

@@ -1,43 +1,42 @@
-//! What every command is given: where to print, and the connection to control. Nothing is connected before a
-//! command asks, so that commands that need no host work without one.
+//! The context of every command: the output and the connection to control. Nothing is connected before a command
+//! calls the host, so commands that need no host work without one.
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::link::Link;
 use crate::out::Out;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How a command ends: its exit status, or why it failed.
+/// The result of a command: its exit status, or its failure.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
-/// Where a host of the system listens.
+/// The socket of the system's host.
 const SYSTEM_SOCKET: &str = "/run/cordon/control.sock";
 
-/// What every command is given.
+/// The context of a command.
 pub(crate) struct App {
-    /// Where to print.
+    /// The output.
     pub(crate) out: Out,
     /// The connection to control.
     pub(crate) link: Link,
 }
 
 impl App {
-    /// For this command line.
-    pub(crate) fn new(cli: &Cli) -> Self {
-        Self { out: Out::new(cli.json), link: Link::new(socket(cli.socket.clone())) }
+    /// Prints JSON if `json` is set, and asks the host at `named`, else the first whose socket is there.
+    pub(crate) fn new(json: bool, named: Option<PathBuf>) -> Self {
+        Self { out: Out::new(json), link: Link::new(socket(named)) }
     }
 }
 
-/// One thread with one event loop: a command waits for one thing at a time.
+/// An event loop on one thread: a command waits for one thing at a time.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
-/// The socket that was named, else the first that is there of the system's and the user's.
+/// The named socket, else the first of the system's and the user's that exists.
 fn socket(named: Option<PathBuf>) -> PathBuf {
     let system = PathBuf::from(SYSTEM_SOCKET);
     let candidates = || std::iter::once(system.clone()).chain(user_sockets());
@@ -47,7 +46,7 @@ fn socket(named: Option<PathBuf>) -> PathBuf {
         .unwrap_or(system)
 }
 
-/// Where agentd listens when a user runs it: in the runtime folder, or in the state folder where there is none.
+/// The sockets of a host that a user runs: in the runtime folder, or in the state folder without one.
 fn user_sockets() -> impl Iterator<Item = PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));

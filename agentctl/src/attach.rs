@@ -1,7 +1,7 @@
-//! Hands a directory over as a workspace: a connection of its own, whose first bytes carry the descriptor, and that of
-//! the mount namespace in which it was opened.
+//! Hands a directory over as a workspace, over a connection of its own. Its first bytes carry the directory's descriptor
+//! and that of the mount namespace in which it was opened.
 //!
-//! The directory is opened here, with the caller's own rights; agentd looks at its owner before it is used.
+//! The directory is opened here, with the caller's own rights; agentd checks its owner before it is used.
 
 use crate::app::App;
 use crate::failure::Failure;
@@ -19,26 +19,26 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use wire::hello::{ATTACHED, HELLO, Hello, Purpose};
 
-/// A directory to work in, and what its owner declares of it.
+/// A directory to work in, and its declared label.
 #[derive(clap::Args)]
 pub(crate) struct Directory {
     /// Work in this directory of yours
     #[arg(long, short, value_name = "DIR")]
     workspace: Option<PathBuf>,
-    /// How far you trust what is in it, the first time it is used; untrusted without a word
+    /// Your trust in its contents, when it is used for the first time; untrusted by default
     #[arg(long, value_name = "TRUST", requires = "workspace")]
     workspace_trust: Option<Trusted>,
-    /// How confidential what is in it is; internal without a word
+    /// The confidentiality of its contents; internal by default
     #[arg(long, value_name = "CLASS", requires = "workspace")]
     workspace_class: Option<Classed>,
 }
 
-/// How far an owner may trust a directory: nothing in it is the host's own word.
+/// The trust that an owner may declare; `system` is not among them.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Trusted {
     /// All of it is yours
     User,
-    /// All of it is from somebody known
+    /// All of it is from a known source
     Verified,
     /// It may be from anywhere
     Untrusted,
@@ -49,7 +49,7 @@ enum Trusted {
 enum Classed {
     /// Anybody may see it
     Public,
-    /// The host's own
+    /// Known within the host
     Internal,
     /// Personal data
     Sensitive,
@@ -60,14 +60,14 @@ enum Classed {
 /// A directory that was handed over.
 #[derive(Clone, Copy)]
 pub(crate) struct Attached {
-    /// What control knows it by.
+    /// Its id at control.
     pub(crate) id: WorkspaceId,
-    /// What its owner declares of it.
+    /// Its label, if its owner declared one.
     pub(crate) label: Option<(Trust, Class)>,
 }
 
 impl Directory {
-    /// Hands it over, if one was named.
+    /// Hands the directory over, if one was named.
     ///
     /// # Errors
     /// As [`attach`].
@@ -77,7 +77,7 @@ impl Directory {
         Ok(Some(Attached { id, label: self.label() }))
     }
 
-    /// What is declared; what is left out is as without a word.
+    /// The declared label. If only one part is given, the other has its default.
     fn label(&self) -> Option<(Trust, Class)> {
         let trust = self.workspace_trust.map(|trust| match trust {
             Trusted::User => Trust::User,
@@ -95,7 +95,7 @@ impl Directory {
     }
 }
 
-/// Hands `directory` over and gives the id that control knows it by.
+/// Hands `directory` over and returns its id at control.
 ///
 /// # Errors
 /// Not a directory, not the caller's, too many attached, or the host is away.
@@ -134,7 +134,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Failure> {
     })
 }
 
-/// One try. It waits without the event loop: nothing else is under way.
+/// One attempt. It blocks the event loop: nothing else is under way.
 fn hand_over(socket: &Path, descriptors: &[BorrowedFd<'_>]) -> Result<[u8; ATTACHED], Trouble> {
     let mut stream = UnixStream::connect(socket).map_err(link::absent)?;
     let exchange = |stream: &mut UnixStream| -> io::Result<Vec<u8>> {
@@ -144,7 +144,7 @@ fn hand_over(socket: &Path, descriptors: &[BorrowedFd<'_>]) -> Result<[u8; ATTAC
         let rights = [ControlMessage::ScmRights(&descriptors)];
         let sent =
             sendmsg::<()>(stream.as_raw_fd(), &[IoSlice::new(&hello)], &rights, MsgFlags::MSG_NOSIGNAL, None);
-        // Who has no room says so and reads nothing.
+        // A host that is full answers without reading the request.
         let mut answer = Vec::new();
         let read = stream.take(ATTACHED as u64).read_to_end(&mut answer);
         if answer.len() < HELLO {
@@ -160,7 +160,7 @@ fn hand_over(socket: &Path, descriptors: &[BorrowedFd<'_>]) -> Result<[u8; ATTAC
     let word = answer.first_chunk::<HELLO>().and_then(|bytes| Hello::decode(*bytes));
     match answer.try_into() {
         Ok(answer) => Ok(answer),
-        Err(_) if word.is_some_and(|word| word.purpose == Purpose::NoSeat) => Err(Trouble::NoSeat),
+        Err(_) if word.is_some_and(|word| word.purpose == Purpose::NoSlot) => Err(Trouble::NoSlot),
         Err(_) => Err(Trouble::Lost),
     }
 }

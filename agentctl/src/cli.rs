@@ -1,15 +1,15 @@
-//! The grammar of the command line. The commands themselves stand in [`crate::commands`], one line each.
+//! The grammar of the command line. The commands themselves are in [`crate::commands`].
 
-use crate::failure::USAGE;
-use crate::out::Out;
-use crate::{
-    approvals, audit, backup, chat, config, cred, curator, doctor, hook, key, listings, mcp, memory, message,
+use crate::arguments::text;
+use crate::commands::{
+    agents, approvals, audit, backup, chat, config, cred, curator, doctor, hook, key, mcp, memory, message,
     model, policy, queue, redteam, report, run, sandbox, scan, session, setup, steer, user, web, workspace,
 };
+use crate::failure::USAGE;
+use crate::out::Out;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
-use ipc_proto::bounded::TooLong;
-use ipc_proto::{Name, Text};
+use ipc_proto::Name;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,70 +21,70 @@ pub(crate) struct Cli {
     /// The host's control socket
     #[arg(long, global = true, env = "CORDON_SOCKET", value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Print JSON: one document, or one line per event where the command goes on
+    /// Print JSON: one document, or one line per event for a command that follows
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Show the host and every process
     Status,
-    /// Show one process: its row, its edges, its counters, what it said last
+    /// Show one process: its row, its edges, its counters, its latest log lines
     Inspect {
         /// The process
         #[arg(value_parser = text::<64>)]
         name: Name,
     },
-    /// Compare what the kernel says of every process with the table
+    /// Compare the kernel's facts of every process with the table
     Attest {
         /// Show every property, not only those that differ or cannot be read
         #[arg(long)]
         all: bool,
-        /// Try every jail from inside as well
+        /// Also try every jail from inside
         #[arg(long)]
         probe: bool,
     },
-    /// Check this machine and what is installed on it, with or without a host
+    /// Check this machine and the installation, with or without a running host
     Doctor(doctor::Doctor),
-    /// Set a provider up: its configuration, its key, and a first call
+    /// Set up a provider: its configuration, its key, and a first call
     Setup(setup::Setup),
-    /// Put what a bug report needs into one file, with nothing of anybody's in it
+    /// Write a redacted report for a bug report
     Report(report::Report),
-    /// Try every jail from inside: what must be refused, and is it
+    /// Try every jail from inside: attempts that must be refused
     Redteam(redteam::Redteam),
-    /// Show the table of privilege
+    /// Show the table of privileges
     Manifest {
-        /// Draw it as a Graphviz graph
+        /// Print it as a Graphviz graph
         #[arg(long)]
         dot: bool,
     },
-    /// Show what happened: named events, processes that started or stopped, and what they tried and may not
+    /// Show events: named events, starts and stops of processes, and refused attempts
     Events {
-        /// Go on with events as they happen
+        /// Follow events as they happen
         #[arg(long, short)]
         follow: bool,
     },
-    /// Show what processes wrote
+    /// Show the logs of processes
     Logs {
-        /// The process; all without one
+        /// The process; all by default
         #[arg(value_parser = text::<64>)]
         name: Option<Name>,
-        /// Go on with lines as they are written
+        /// Follow lines as they are written
         #[arg(long, short)]
         follow: bool,
     },
-    /// Restart a process, with the program that is in its place now
+    /// Restart a process with the program that is installed now
     Restart {
         /// The process
         #[arg(value_parser = text::<64>)]
         name: Name,
     },
-    /// Stop a process and leave it stopped
+    /// Stop a process and keep it stopped
     Hold {
         /// The process
         #[arg(value_parser = text::<64>)]
@@ -98,90 +98,82 @@ pub(crate) enum Command {
     },
     /// Stop the host
     Shutdown,
-    /// Show what waits and what runs, in numbers
+    /// Show the numbers of waiting messages and running turns
     Queue,
-    /// Have messages wait; turns that have begun go on
+    /// Pause the queue: messages wait, turns that have begun go on
     Pause(queue::Which),
-    /// Let paused messages go on
+    /// Resume the queue
     Resume(queue::Which),
-    /// End turns, and what waits behind them, at once
+    /// End turns at once, with the messages that wait behind them
     Stop(queue::Stop),
     /// Talk to an agent
     Chat(chat::Chat),
-    /// Say something into a turn that is under way
+    /// Send a message into a running turn
     Steer(steer::Steer),
-    /// Run a coding agent, or any program that asks models, in a jail that has the model API and no key
+    /// Run a coding agent, or any program that calls models, in a jail that has the model API and no key
     Run(run::Run),
-    /// Conversations
+    /// List, show and end conversations
     #[command(subcommand)]
     Session(session::Session),
-    /// Messages and what became of them
+    /// Messages and their states
     #[command(subcommand)]
     Message(message::Message),
-    /// Who may use the host
+    /// Users of the host
     #[command(subcommand)]
     User(user::User),
-    /// The agents there are
+    /// List and show agents
     #[command(subcommand)]
-    Agent(listings::Agent),
-    /// The models there are, what was used of them and what may be spent
+    Agent(agents::Agent),
+    /// Models, their use and their budgets
     #[command(subcommand)]
     Model(model::Model),
-    /// The folders that sessions work in
+    /// Workspaces of sessions
     #[command(subcommand)]
     Workspace(workspace::Workspace),
-    /// What the host remembers for you
+    /// Memories that the host keeps for you
     #[command(subcommand)]
     Memory(memory::Memory),
-    /// Take down what a coding agent's hook tells on standard input, and give back what is remembered
+    /// Capture a coding agent's hook event from standard input, and print the memories that fit
     Hook(hook::Hook),
-    /// Serve memory to an MCP client that runs this command, on standard input and output
+    /// Serve memory over MCP on standard input and output
     Mcp(mcp::Mcp),
-    /// The queue of background model work
+    /// The queue of background work for models
     #[command(subcommand)]
     Curator(curator::Curator),
-    /// What agents may do, and why a call was decided on as it was
+    /// Rules for what agents may do, and the reasons of past decisions
     #[command(subcommand)]
     Policy(policy::Policy),
-    /// What waits for a person's answer
+    /// Calls that wait for a person's approval
     #[command(subcommand)]
     Approvals(approvals::Approvals),
-    /// The record of what was decided and done
+    /// The record of decisions and effects
     #[command(subcommand)]
     Audit(audit::Audit),
-    /// The whole state of the host in one file, and back
+    /// Back up and restore the whole state of the host
     #[command(subcommand)]
     Backup(backup::Backup),
-    /// Secrets: they go in and never come out
+    /// Secrets, which are stored and never shown
     #[command(subcommand)]
     Cred(cred::Cred),
-    /// Keys of the API, for programs that speak to the host over HTTP
+    /// API keys for programs that call the host over HTTP
     #[command(subcommand)]
     Key(key::Key),
-    /// Commands in a runner's jail
+    /// Run commands in a runner's jail
     #[command(subcommand)]
     Sandbox(sandbox::Sandbox),
-    /// Judge texts, JSON lines {"text":…} on standard input, without a host
+    /// Scan texts from standard input, JSON lines {"text":…}, without a host
     Scan(scan::Scan),
-    /// Addresses of the web
+    /// Check web addresses
     #[command(subcommand)]
     Web(web::Web),
-    /// The configuration file
+    /// Check the configuration file
     #[command(subcommand)]
     Config(config::Config),
-    /// Print the completions of a shell
+    /// Print the completion script of a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// Reads text that has a bound; the message names it.
-///
-/// # Errors
-/// How much it is too long.
-pub(crate) fn text<const N: usize>(text: &str) -> Result<Text<N>, TooLong> {
-    Text::new(text)
 }
 
 /// Reads the command line; help and usage errors are printed here.
@@ -207,13 +199,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli
     })
 }
 
-/// Returns whether `hook` was meant, which fails nobody: the grammar is broken, and what stands before the mistake is read.
+/// Returns true if the command is `hook`, as far as the grammar can be read before the mistake. A hook never fails its client.
 fn is_hook(arguments: &[OsString]) -> bool {
     let read = Cli::command().ignore_errors(true).try_get_matches_from(arguments);
     read.is_ok_and(|read| read.subcommand_name() == Some("hook"))
 }
 
-/// Returns whether JSON was asked for must be seen without the grammar, since it was broken.
+/// Reports a usage error. `--json` is looked up without the grammar, which did not accept the command line.
 fn usage(arguments: &[OsString], error: &clap::Error) {
     let json = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     if json {
@@ -223,12 +215,12 @@ fn usage(arguments: &[OsString], error: &clap::Error) {
     }
 }
 
-/// What was printed in paragraphs, as one line of a document; that there is a help is no part of what is wrong.
+/// Joins clap's paragraphs to one line for the JSON document. The hint at `--help` is left out.
 fn sentence(printed: &str) -> String {
     let paragraphs = printed.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
-    let told = paragraphs.filter(|part| !part.is_empty() && !part.starts_with("For more information"));
-    let told = told.collect::<Vec<_>>().join("; ");
-    told.strip_prefix("error: ").unwrap_or(&told).to_owned()
+    let shown = paragraphs.filter(|part| !part.is_empty() && !part.starts_with("For more information"));
+    let shown = shown.collect::<Vec<_>>().join("; ");
+    shown.strip_prefix("error: ").unwrap_or(&shown).to_owned()
 }
 
 #[cfg(test)]
@@ -243,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_one_line_of_a_document() {
-        for (line, told) in [
+        for (line, shown) in [
             ("status --bogus", "unexpected argument '--bogus' found; Usage: agentctl status [OPTIONS]"),
             (
                 "audit digest",
@@ -252,7 +244,7 @@ mod tests {
         ] {
             let words = std::iter::once("agentctl").chain(line.split_whitespace());
             let error = Cli::try_parse_from(words).err().unwrap();
-            assert_eq!(sentence(&error.render().to_string()), told);
+            assert_eq!(sentence(&error.render().to_string()), shown);
         }
     }
 

@@ -1,73 +1,38 @@
-//! The table of commands: one line each, what is typed on the left, what is done on the right.
+//! The commands, a module each. `rows` and `statistics` serve several of them.
 
-use crate::app::{App, Outcome};
-use crate::cli::Command;
-use crate::{
-    approvals, attest, audit, backup, chat, config, cred, curator, doctor, events, hook, inspect, key,
-    listings, logs, mcp, memory, message, model, policy, queue, redteam, report, restart, rows, run, sandbox,
-    scan, session, setup, status, steer, user, web, workspace,
-};
-use config::Config;
-use listings::Agent;
-use sandbox::Sandbox;
-use session::Session;
-use web::Web;
-use workspace::Workspace;
-
-/// Does what was typed.
-pub(crate) async fn run(app: &App, command: Command) -> Outcome {
-    match command {
-        Command::Status => status::status(app).await,
-        Command::Inspect { name } => inspect::inspect(app, name).await,
-        Command::Attest { all, probe } => attest::attest(app, all, probe).await,
-        Command::Redteam(arguments) => redteam::run(app, arguments).await,
-        Command::Doctor(arguments) => doctor::doctor(app, arguments).await,
-        Command::Setup(arguments) => setup::setup(app, arguments).await,
-        Command::Report(arguments) => report::report(app, &arguments).await,
-        Command::Manifest { dot } => rows::manifest(app, dot),
-        Command::Events { follow } => events::events(app, follow).await,
-        Command::Logs { name, follow } => logs::logs(app, name, follow).await,
-        Command::Restart { name } => restart::restart(app, name).await,
-        Command::Hold { name } => restart::hold(app, name).await,
-        Command::Release { name } => restart::release(app, name).await,
-        Command::Shutdown => restart::shutdown(app).await,
-        Command::Queue => queue::queue(app).await,
-        Command::Pause(which) => queue::pause(app, which, true).await,
-        Command::Resume(which) => queue::pause(app, which, false).await,
-        Command::Stop(what) => queue::stop(app, what).await,
-        Command::Chat(arguments) => chat::chat(app, arguments).await,
-        Command::Steer(arguments) => steer::steer(app, arguments).await,
-        Command::Session(Session::List) => session::list(app).await,
-        Command::Session(Session::Show { name }) => session::show(app, name).await,
-        Command::Session(Session::End { name }) => session::end(app, name).await,
-        Command::Message(command) => message::run(app, command).await,
-        Command::User(command) => user::run(app, command).await,
-        Command::Agent(Agent::List) => listings::agents(app).await,
-        Command::Agent(Agent::Show { name }) => listings::agent(app, name).await,
-        Command::Model(command) => model::run(app, command).await,
-        Command::Workspace(Workspace::List) => workspace::list(app).await,
-        Command::Workspace(Workspace::Get { session, path, raw }) => {
-            workspace::get(app, session, path, raw).await
-        }
-        Command::Workspace(Workspace::Put { session, path, file }) => {
-            workspace::put(app, session, path, file).await
-        }
-        Command::Workspace(Workspace::Remove { id }) => workspace::remove(app, id).await,
-        Command::Memory(command) => memory::run(app, command).await,
-        Command::Hook(arguments) => hook::hook(app, arguments).await,
-        Command::Mcp(arguments) => mcp::mcp(app, arguments).await,
-        Command::Curator(command) => curator::run(app, command).await,
-        Command::Policy(command) => policy::run(app, command).await,
-        Command::Approvals(command) => approvals::run(app, command).await,
-        Command::Audit(command) => audit::run(app, command).await,
-        Command::Backup(command) => backup::run(app, command).await,
-        Command::Cred(command) => cred::run(app, command).await,
-        Command::Key(command) => key::run(app, command).await,
-        Command::Run(arguments) => run::run(app, arguments).await,
-        Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
-        Command::Scan(arguments) => scan::scan(&arguments),
-        Command::Web(Web::Check) => web::check(),
-        Command::Config(Config::Check { file }) => config::check(app, &file),
-        Command::Completions { shell } => listings::completions(app, shell),
-    }
-}
+pub(crate) mod agents;
+pub(crate) mod approvals;
+pub(crate) mod attest;
+pub(crate) mod audit;
+pub(crate) mod backup;
+pub(crate) mod chat;
+pub(crate) mod config;
+pub(crate) mod cred;
+pub(crate) mod curator;
+pub(crate) mod doctor;
+pub(crate) mod events;
+pub(crate) mod hook;
+pub(crate) mod inspect;
+pub(crate) mod key;
+pub(crate) mod logs;
+pub(crate) mod mcp;
+pub(crate) mod memory;
+pub(crate) mod message;
+pub(crate) mod model;
+pub(crate) mod policy;
+pub(crate) mod queue;
+pub(crate) mod redteam;
+pub(crate) mod report;
+pub(crate) mod restart;
+pub(crate) mod rows;
+pub(crate) mod run;
+pub(crate) mod sandbox;
+pub(crate) mod scan;
+pub(crate) mod session;
+pub(crate) mod setup;
+pub(crate) mod statistics;
+pub(crate) mod status;
+pub(crate) mod steer;
+pub(crate) mod user;
+pub(crate) mod web;
+pub(crate) mod workspace;

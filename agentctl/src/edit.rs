@@ -1,5 +1,5 @@
-//! A text in the person's own editor. It lies in a file that nobody else can read, gone once the text has gone where it
-//! should; the editor is what the person's environment names, run as the person.
+//! Editing a text in the person's own editor, which their environment names. The text lies in a file that nobody else can
+//! read and that is removed once the text was delivered.
 
 use crate::failure::Failure;
 use std::ffi::OsString;
@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use tempfile::NamedTempFile;
 
-/// Where neither variable names an editor.
+/// The editor if neither variable names one.
 const EDITOR: &str = "vi";
-/// Bytes that are read back: more than any message may have, so that a longer one is seen to be too long.
+/// Bytes that are read back: more than a message may have, so that a longer text is reported as too long.
 const MOST: u64 = 1024 * 1024;
 
 /// A text as the person left it.
@@ -21,24 +21,24 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Passes on what came of the text. Where it did not go where it should, its file stays, and the failure says where.
+    /// Passes on the result for the text. If it failed, the file stays, and the failure names it.
     ///
     /// # Errors
-    /// What came of it.
-    pub(crate) fn settle<T>(self, came: Result<T, Failure>) -> Result<T, Failure> {
-        came.map_err(|cause| kept(self.file, cause))
+    /// The failure that was passed in.
+    pub(crate) fn settle<T>(self, result: Result<T, Failure>) -> Result<T, Failure> {
+        result.map_err(|cause| keep_draft(self.file, cause))
     }
 }
 
-/// Lets the file stay.
-fn kept(file: NamedTempFile, cause: Failure) -> Failure {
+/// Keeps the file.
+fn keep_draft(file: NamedTempFile, cause: Failure) -> Failure {
     match file.keep() {
-        Ok((_, path)) => Failure::Kept { path, cause: Box::new(cause) },
+        Ok((_, path)) => Failure::Undelivered { path, cause: Box::new(cause) },
         Err(_) => cause,
     }
 }
 
-/// The text as the person leaves it. A line break that their editor put at the end of it is no change.
+/// Returns the text as the person saved it. A line break that the editor added at the end is not a change.
 ///
 /// # Errors
 /// There is no editor, it failed, or left nothing, or left what is no text.
@@ -56,7 +56,7 @@ pub(crate) fn edited(text: &str) -> Result<Draft, Failure> {
     }
     let mut after = match read(file.path()) {
         Ok(after) => after,
-        Err(cause @ Failure::Usage(_)) => return Err(kept(file, cause)),
+        Err(cause @ Failure::Usage(_)) => return Err(keep_draft(file, cause)),
         Err(gone) => return Err(gone),
     };
     if after.trim().is_empty() {
@@ -68,13 +68,13 @@ pub(crate) fn edited(text: &str) -> Result<Draft, Failure> {
     Ok(Draft { text: after, file })
 }
 
-/// Read anew by name: editors replace a file rather than write into it.
+/// Reads the file by name: editors replace a file rather than write into it.
 fn read(path: &Path) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(path).map_err(|cause| at(path, cause))?;
     opened.take(MOST).read_to_end(&mut bytes).map_err(|cause| at(path, cause))?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::Usage("what was left is not UTF-8 text; nothing was sent".to_owned()))
+        .map_err(|_| Failure::Usage("the edited text is not UTF-8; nothing was sent".to_owned()))
 }
 
 fn editor(variable: impl Fn(&str) -> Option<OsString>) -> OsString {
@@ -82,8 +82,8 @@ fn editor(variable: impl Fn(&str) -> Option<OsString>) -> OsString {
     named.unwrap_or_else(|| OsString::from(EDITOR))
 }
 
-/// The variable may hold words after the program's name, so a shell takes it apart, as everywhere; the file's name is
-/// an argument and is taken apart by nobody.
+/// Runs the editor through a shell, since the variable may hold arguments after the program's name. The file's name is an
+/// argument of the shell and is not split.
 fn run(editor: &OsString, path: &Path) -> std::io::Result<ExitStatus> {
     #[expect(
         clippy::disallowed_methods,

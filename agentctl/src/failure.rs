@@ -1,10 +1,11 @@
-//! Why a command failed: the sentence for a person, the fixed word for a program, and the exit status.
+//! The failure of a command: the sentence for a person, the fixed name for a program, and the exit status.
 //!
-//! A message says what, which and why; it never holds a secret or content.
+//! A message names the step, the object and the cause; it never holds a secret or content.
 
-mod words;
+pub(crate) mod backup;
+mod kinds;
 
-use crate::backup::{Broken, Fault};
+use backup::{Broken, Fault};
 use ipc_proto::bounded::TooLong;
 use ipc_proto::control::ControlError;
 use ipc_proto::gate::RelayError;
@@ -12,11 +13,11 @@ use ipc_proto::router::RouterError;
 use std::io;
 use std::path::PathBuf;
 
-/// The arguments make no sense.
+/// The arguments are wrong.
 pub(crate) const USAGE: u8 = 64;
 /// The host cannot be reached.
 pub(crate) const UNREACHABLE: u8 = 69;
-/// The caller may not.
+/// The caller lacks the right.
 pub(crate) const NOT_ALLOWED: u8 = 77;
 /// The configuration is wrong.
 pub(crate) const CONFIGURATION: u8 = 78;
@@ -27,10 +28,10 @@ impl From<Fault> for Failure {
     }
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Found after parsing: arguments that do not fit each other.
+    /// Arguments that do not fit each other, found after parsing.
     #[error("{0}")]
     Usage(String),
     /// Nobody listens at the socket, or the connection broke and did not come back.
@@ -38,7 +39,7 @@ pub(crate) enum Failure {
     Unreachable {
         /// The socket.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         cause: String,
     },
     /// The socket may not be opened by this user.
@@ -46,33 +47,33 @@ pub(crate) enum Failure {
     SocketDenied {
         /// The socket.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// Control speaks another version of the protocol.
     #[error("control speaks another protocol version than this agentctl; use the one of the host's release")]
     WrongVersion,
-    /// Everybody has so many connections and no more.
+    /// The caller has as many connections as one user may have.
     #[error("as many connections of yours are open as there may be; try again when one has ended")]
-    NoSeat,
+    NoSlot,
     /// Control took longer than the method allows.
     #[error("no answer within the deadline")]
     Deadline,
-    /// Control refused the call before it looked at it.
+    /// Control refused the call without reading it.
     #[error("control refused the call: {0}")]
     Refused(io::ErrorKind),
     /// Control's own reason.
     #[error("{0}")]
     Control(#[from] ControlError),
-    /// No user of that name: the same word of the router as for a caller that is nobody, but not the same case.
+    /// No user of that name. The router has the same error for an unknown caller.
     #[error("no such user")]
     NoSuchUser,
     /// A value is over its bound.
     #[error("{what}: {why}")]
     TooLong {
-        /// Which value.
+        /// The value.
         what: &'static str,
-        /// By how much.
+        /// Its length and its bound.
         why: TooLong,
     },
     /// The workspace is not a directory.
@@ -81,7 +82,7 @@ pub(crate) enum Failure {
     /// The workspace belongs to somebody else.
     #[error("the workspace {} is not yours", .0.display())]
     NotYours(PathBuf),
-    /// The workspace would give an agent the host's own files.
+    /// The workspace contains the host's own files, or is among them.
     #[error("the workspace {} is in the host's own state, or has it in it; give another directory", .0.display())]
     HostsOwn(PathBuf),
     /// The directory's file system did not answer.
@@ -90,15 +91,15 @@ pub(crate) enum Failure {
     /// The directory's file system is not this machine's own.
     #[error("the workspace {} is on a network or FUSE file system, which may stall; copy it to a disk of this machine", .0.display())]
     DirectoryRemote(PathBuf),
-    /// As many directories are attached as there may be.
+    /// As many directories are attached as one user may have.
     #[error(
         "as many directories are attached as one user may have (32); end a session that works in one: agentctl session list, agentctl session end NAME"
     )]
     TooManyAttached,
-    /// A file is there that a command would replace.
+    /// A command would replace an existing file.
     #[error("{} is there already; give --force to replace it, or another name", .0.display())]
     Exists(PathBuf),
-    /// A link stands where a file is to be written.
+    /// The path of an output file is a link.
     #[error("{} is a link; name the file that is meant", .0.display())]
     IsLink(PathBuf),
     /// A file cannot be read or written.
@@ -106,36 +107,36 @@ pub(crate) enum Failure {
     File {
         /// Which.
         path: PathBuf,
-        /// What the kernel says.
+        /// The kernel's error.
         cause: io::Error,
     },
-    /// The vault's public key is not what it must be.
+    /// The vault's public key cannot be trusted.
     #[error("the public key {} cannot be trusted: {why}", path.display())]
     PublicKey {
         /// The key file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// A login that came to nothing: nobody said yes, or the service said no.
+    /// A login failed: nobody consented, or the service refused.
     #[error("{0}")]
     Login(String),
     /// The value could not be sealed.
     #[error("the value could not be sealed")]
     Seal,
-    /// The kernel gives no random bytes.
+    /// The kernel has no random bytes.
     #[error("the kernel gives no random bytes: {0}")]
     Random(getrandom::Error),
-    /// The configuration that is there or was made does not hold.
+    /// The configuration, old or new, is refused.
     #[error("{0}")]
     Configuration(String),
-    /// A program that belongs to this one is not installed beside it.
+    /// A program of the same release is not installed.
     #[error("the program {name} is not beside agentctl, nor in ../libexec/cordon")]
     NoProgram {
         /// Its name.
         name: &'static str,
     },
-    /// A program that belongs to this one could not be run, or did not answer in its format.
+    /// A program of the same release could not be run, or did not answer in its format.
     #[error("the program {name} failed: {why}")]
     Program {
         /// Its name.
@@ -146,14 +147,14 @@ pub(crate) enum Failure {
     /// The person's own editor could not be run, or did not end well.
     #[error("the editor {name}: {why}; VISUAL and EDITOR name another")]
     Editor {
-        /// As the variable names it.
+        /// Its name in the variable.
         name: String,
-        /// What happened.
+        /// The cause.
         why: String,
     },
-    /// What a person wrote in their editor did not go where it should.
-    #[error("{cause}; what was written is kept in {}", path.display())]
-    Kept {
+    /// The text from a person's editor could not be delivered.
+    #[error("{cause}; the edited text is in {}", path.display())]
+    Undelivered {
         /// The file.
         path: PathBuf,
         /// Why not.
@@ -162,9 +163,9 @@ pub(crate) enum Failure {
     /// No agent of that name; the valid names are listed.
     #[error("no agent {name}; there are: {there}")]
     NoAgent {
-        /// The one that was named.
+        /// The given name.
         name: String,
-        /// Those that there are.
+        /// The known names.
         there: String,
     },
     /// No process of that name; the valid names are listed.
@@ -177,26 +178,26 @@ pub(crate) enum Failure {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// A turn did not do what was asked of it.
+    /// A turn failed.
     #[error("{message}")]
     Turn {
         /// The fixed word.
         kind: &'static str,
-        /// In the host's words.
+        /// The host's message.
         message: String,
     },
-    /// A checkpoint was kept of another log than the one it is held against.
-    #[error("the kept checkpoint is of the log {kept}, and this one is {own}")]
+    /// A checkpoint is of another log than the record.
+    #[error("the checkpoint is of the log {stored}, and this one is {own}")]
     OtherLog {
-        /// The one it is of.
-        kept: String,
-        /// The one that was asked.
+        /// The log of the checkpoint.
+        stored: String,
+        /// The log of the record.
         own: String,
     },
-    /// A backup cannot be made, does not hold, or cannot be put back.
+    /// A backup cannot be made, verified or restored.
     #[error("{0}")]
     Backup(#[from] Broken),
     /// Interrupted twice, before the turn's end was seen.
@@ -218,10 +219,10 @@ impl Failure {
             Self::Unreachable { .. } => "unreachable",
             Self::SocketDenied { .. } | Self::Refused(io::ErrorKind::PermissionDenied) => "not_allowed",
             Self::WrongVersion => "wrong_version",
-            Self::NoSeat => "busy",
+            Self::NoSlot => "busy",
             Self::Deadline => "deadline",
             Self::Refused(_) => "refused",
-            Self::Control(error) => words::control(error),
+            Self::Control(error) => kinds::control(error),
             Self::NoSuchUser => "no_user",
             Self::TooLong { .. } => "too_long",
             Self::NotADirectory(_) => "not_a_directory",
@@ -240,7 +241,7 @@ impl Failure {
             Self::Configuration(_) => "configuration",
             Self::NoProgram { .. } | Self::Program { .. } => "program",
             Self::Editor { .. } => "editor",
-            Self::Kept { cause, .. } => cause.kind(),
+            Self::Undelivered { cause, .. } => cause.kind(),
             Self::NoAgent { .. } => "no_agent",
             Self::NoProcess(_) => "no_process",
             Self::Malformed { .. } => "malformed",
@@ -270,7 +271,7 @@ impl Failure {
                 | ControlError::Router(RouterError::NoUser | RouterError::OwnerOnly),
             ) => NOT_ALLOWED,
             Self::Configuration(_) => CONFIGURATION,
-            Self::Kept { cause, .. } => cause.exit(),
+            Self::Undelivered { cause, .. } => cause.exit(),
             Self::Interrupted | Self::Backup(Broken { fault: Fault::Interrupted, .. }) => 130,
             _ => 1,
         }

@@ -1,7 +1,7 @@
-//! Ctrl-C, and other signals, as something to wait for, so that they cancel a turn instead of ending this program.
+//! Ctrl-C and other signals as events to wait for, so that they cancel a turn instead of ending this program.
 //!
-//! A signal is blocked and read from a descriptor; dropping this gives it its usual meaning back. A thread that was
-//! started before still has the usual one.
+//! A signal is blocked and read from a descriptor; dropping this restores its usual meaning. A thread that was started
+//! before keeps the usual one.
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -15,18 +15,18 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on Ctrl-C is only seen by [`Self::pressed`].
+    /// From now on only [`Self::pressed`] sees Ctrl-C.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn new() -> io::Result<Self> {
         Self::of(&[Signal::SIGINT])
     }
 
-    /// From now on these signals are only seen by [`Self::came`].
+    /// From now on only [`Self::came`] sees these signals.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn of(signals: &[Signal]) -> io::Result<Self> {
         let mask: SigSet = signals.iter().copied().collect();
         let before = SigSet::thread_get_mask()?;

@@ -1,5 +1,5 @@
-//! The kernel's word on a process, read from `/proc/PID` by this program itself. Nobody is asked and nothing is
-//! judged here; what the kernel withholds is kept as withheld, with its reason.
+//! Facts of a process, read from `/proc/PID` by this program itself. Nothing is judged here; a fact that the kernel
+//! withholds is an error with the reason.
 
 mod descriptors;
 mod jailed;
@@ -15,52 +15,55 @@ use std::path::{Path, PathBuf};
 /// The namespaces that are looked at.
 pub(crate) const NAMESPACES: [&str; 7] = ["net", "mnt", "ipc", "uts", "user", "pid", "cgroup"];
 
-/// Something the kernel says, or why it does not.
-pub(crate) type Said<T> = Result<T, String>;
+/// A value from the kernel, or the reason why it could not be read.
+pub(crate) type Reading<T> = Result<T, String>;
+
+/// The suffix to the name of a file that was unlinked.
+pub(crate) const DELETED: &str = " (deleted)";
 
 /// The fields of a `status` file by name.
 pub(crate) type Status = BTreeMap<String, String>;
 /// Soft and hard limits by name.
 pub(crate) type Limits = BTreeMap<String, (String, String)>;
 
-/// The kernel's word on one process.
+/// The kernel's facts of one process.
 #[derive(Clone, Debug)]
-pub(crate) struct Word {
+pub(crate) struct ProcessFacts {
     /// `/proc/PID/status`.
-    pub(crate) status: Said<Status>,
+    pub(crate) status: Reading<Status>,
     /// `/proc/PID/limits`.
-    pub(crate) limits: Said<Limits>,
-    /// What `/proc/PID/ns/NAME` points to, by name.
-    pub(crate) namespaces: BTreeMap<&'static str, Said<String>>,
+    pub(crate) limits: Reading<Limits>,
+    /// The targets of `/proc/PID/ns/NAME`, by name.
+    pub(crate) namespaces: BTreeMap<&'static str, Reading<String>>,
     /// Interfaces other than `lo` that have a route in its network namespace.
-    pub(crate) routes: Said<Vec<String>>,
-    /// The Unix sockets of its network namespace. Where that is its own, it made these itself; whatever else it
-    /// holds was handed to it.
-    pub(crate) made: Said<BTreeSet<String>>,
-    /// What each of its descriptors points to.
-    pub(crate) descriptors: Said<Vec<String>>,
+    pub(crate) routes: Reading<Vec<String>>,
+    /// The Unix sockets of its network namespace. If the namespace is its own, it made these itself; every other socket that
+    /// it holds was handed to it.
+    pub(crate) made: Reading<BTreeSet<String>>,
+    /// The target of each of its descriptors.
+    pub(crate) descriptors: Reading<Vec<String>>,
     /// The program it executes.
-    pub(crate) program: Said<PathBuf>,
+    pub(crate) program: Reading<PathBuf>,
     /// The uid that owns its files under `/proc`: root's if it cannot be dumped.
-    pub(crate) files_of: Said<u32>,
-    /// What it calls itself.
-    pub(crate) name: Said<String>,
-    /// Whom its user namespace maps: uids, and gids.
-    pub(crate) maps: [Said<String>; 2],
+    pub(crate) files_of: Reading<u32>,
+    /// Its own name.
+    pub(crate) name: Reading<String>,
+    /// The uid and gid maps of its user namespace.
+    pub(crate) maps: [Reading<String>; 2],
     /// The mounts that it sees.
-    pub(crate) mounts: Said<Vec<Mount>>,
-    /// What those of its descriptors point to that were opened on none of these mounts.
-    pub(crate) foreign: Said<BTreeSet<String>>,
+    pub(crate) mounts: Reading<Vec<Mount>>,
+    /// The targets of those descriptors that were opened on none of these mounts.
+    pub(crate) foreign: Reading<BTreeSet<String>>,
     /// Its cgroup of version 2.
-    pub(crate) cgroup: Said<String>,
+    pub(crate) cgroup: Reading<String>,
 }
 
-/// The kernel's word on `pid`; none if it is gone, or became another process meanwhile.
-pub(crate) fn word(pid: u32) -> Option<Word> {
+/// The kernel's facts of `pid`; `None` if it is gone, or became another process meanwhile.
+pub(crate) fn process_facts(pid: u32) -> Option<ProcessFacts> {
     of_one(pid, |folder| {
         let mounts = text(&folder.join("mountinfo")).map(|text| parse_mounts(&text));
         let opened = descriptors::opened(folder);
-        Word {
+        ProcessFacts {
             status: text(&folder.join("status")).map(|text| parse_status(&text)),
             limits: text(&folder.join("limits")).map(|text| parse_limits(&text)),
             namespaces: namespaces(folder),
@@ -78,12 +81,12 @@ pub(crate) fn word(pid: u32) -> Option<Word> {
     })
 }
 
-/// What each descriptor of `pid` points to; none if it is gone, or became another process meanwhile.
-pub(crate) fn descriptors(pid: u32) -> Option<Said<Vec<String>>> {
+/// The target of each descriptor of `pid`; `None` if it is gone, or became another process meanwhile.
+pub(crate) fn descriptors(pid: u32) -> Option<Reading<Vec<String>>> {
     of_one(pid, descriptors::targets)
 }
 
-/// What is read of `pid`; none if it is gone, or became another process meanwhile.
+/// Reads facts of `pid`; `None` if it is gone, or became another process meanwhile.
 fn of_one<T>(pid: u32, read: impl FnOnce(&Path) -> T) -> Option<T> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let before = started(&folder)?;
@@ -91,12 +94,12 @@ fn of_one<T>(pid: u32, read: impl FnOnce(&Path) -> T) -> Option<T> {
     (started(&folder)? == before).then_some(found)
 }
 
-/// What this process's own namespaces are.
-pub(crate) fn own_namespaces() -> BTreeMap<&'static str, Said<String>> {
+/// The namespaces of this process.
+pub(crate) fn own_namespaces() -> BTreeMap<&'static str, Reading<String>> {
     namespaces(Path::new("/proc/self"))
 }
 
-fn namespaces(folder: &Path) -> BTreeMap<&'static str, Said<String>> {
+fn namespaces(folder: &Path) -> BTreeMap<&'static str, Reading<String>> {
     let read = |name: &'static str| {
         let target = link(&folder.join("ns").join(name));
         (name, target.map(|target| target.to_string_lossy().into_owned()))
@@ -104,12 +107,12 @@ fn namespaces(folder: &Path) -> BTreeMap<&'static str, Said<String>> {
     NAMESPACES.into_iter().map(read).collect()
 }
 
-/// When it was started, in ticks since boot: tells a process from another that got its pid.
+/// Its start time in ticks since boot, which distinguishes a process from a later one with the same pid.
 fn started(folder: &Path) -> Option<String> {
     facts(folder, [19]).map(|[started]| started)
 }
 
-/// These fields of its `stat` file. The name before them may hold anything, so they are counted from the last parenthesis.
+/// Fields of its `stat` file. The name before them may hold any character, so they are counted from the last parenthesis.
 fn facts<const N: usize>(folder: &Path, fields: [usize; N]) -> Option<[String; N]> {
     let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
     let words: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -118,11 +121,11 @@ fn facts<const N: usize>(folder: &Path, fields: [usize; N]) -> Option<[String; N
     found?.try_into().ok()
 }
 
-fn text(path: &Path) -> Said<String> {
+fn text(path: &Path) -> Reading<String> {
     std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(reason)
 }
 
-fn link(path: &Path) -> Said<PathBuf> {
+fn link(path: &Path) -> Reading<PathBuf> {
     std::fs::read_link(path).map_err(reason)
 }
 
@@ -134,7 +137,7 @@ fn reason(error: io::Error) -> String {
     }
 }
 
-fn routes(folder: &Path) -> Said<Vec<String>> {
+fn routes(folder: &Path) -> Reading<Vec<String>> {
     let four = text(&folder.join("net/route"))?;
     // A kernel without IPv6 has no such file, and no such route.
     let six = text(&folder.join("net/ipv6_route")).unwrap_or_default();
@@ -184,19 +187,19 @@ mod tests {
     fn this_process_is_seen_as_it_is() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let opened = file.path().to_string_lossy().into_owned();
-        let word = word(std::process::id()).unwrap();
-        let status = word.status.unwrap();
+        let facts = process_facts(std::process::id()).unwrap();
+        let status = facts.status.unwrap();
         assert_eq!(status.get("Pid"), Some(&std::process::id().to_string()));
-        assert!(word.limits.unwrap().contains_key("Max open files"));
-        assert_eq!(word.namespaces.get("net"), own_namespaces().get("net"));
-        assert!(word.descriptors.unwrap().contains(&opened));
+        assert!(facts.limits.unwrap().contains_key("Max open files"));
+        assert_eq!(facts.namespaces.get("net"), own_namespaces().get("net"));
+        assert!(facts.descriptors.unwrap().contains(&opened));
         assert!(descriptors(std::process::id()).unwrap().unwrap().contains(&opened));
-        assert_eq!(word.program.unwrap(), std::env::current_exe().unwrap());
+        assert_eq!(facts.program.unwrap(), std::env::current_exe().unwrap());
     }
 
     #[test]
     fn a_pid_that_nobody_has_is_gone() {
-        assert!(word(u32::MAX).is_none() && descriptors(u32::MAX).is_none());
+        assert!(process_facts(u32::MAX).is_none() && descriptors(u32::MAX).is_none());
     }
 
     #[test]

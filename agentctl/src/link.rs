@@ -1,7 +1,7 @@
-//! The connection to control: made when it is first needed, made again with back-off when it breaks.
+//! The connection to control: opened when it is first needed, and again with back-off when it breaks.
 //!
-//! Every method of the interface may be repeated, so a call that lost its connection is asked again. Patience
-//! ends after 10 s; a call never waits longer than its method's deadline.
+//! Every method of the interface may be repeated, so a call that lost its connection is made again, for 10 s at most. A
+//! call never waits longer than its method's deadline.
 
 use crate::failure::Failure;
 use ipc_proto::control::{Answer, ControlClient, ControlError, FRAME_BOUND};
@@ -15,14 +15,14 @@ use tarpc::client::RpcError;
 use tarpc::context::Context;
 use tokio::net::UnixStream;
 
-/// How long a host that was there may be away.
+/// The longest absence of a host that has answered before.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// The first and the longest pause between two tries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// A call that lasted this long before its connection broke was not what broke it.
+/// A call of this length did not itself break its connection.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// Why one try came to nothing.
+/// The failure of one attempt.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// Nobody listens.
@@ -34,10 +34,10 @@ pub(crate) enum Trouble {
     /// The connection broke; if a call was in flight, whether it took effect is unknown.
     Lost,
     /// As many connections are open as there may be.
-    NoSeat,
+    NoSlot,
     /// No answer within the deadline.
     Slow,
-    /// Refused before it was looked at.
+    /// Refused without being read.
     Refused(io::ErrorKind),
     /// A process behind control is away.
     Down(ControlError),
@@ -51,7 +51,7 @@ impl Trouble {
             Self::Denied(cause) => Failure::SocketDenied { path: path.to_owned(), cause },
             Self::Version => Failure::WrongVersion,
             Self::Lost => unreachable("the connection broke and did not come back".to_owned()),
-            Self::NoSeat => Failure::NoSeat,
+            Self::NoSlot => Failure::NoSlot,
             Self::Slow => Failure::Deadline,
             Self::Refused(kind) => Failure::Refused(kind),
             Self::Down(error) => Failure::Control(error),
@@ -59,7 +59,7 @@ impl Trouble {
     }
 }
 
-/// Who made the socket: agentd. It is the kernel's word, not control's.
+/// The process that made the socket, which is agentd. The kernel says so, not control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
     /// Its pid; 0 if it cannot be seen from here.
@@ -72,12 +72,12 @@ pub(crate) struct Peer {
 pub(crate) struct Link {
     path: PathBuf,
     client: RefCell<Option<ControlClient>>,
-    /// Somebody has listened there since this command began, so being away is likely to pass.
+    /// The peer of this command's first connection. Once it is set, an absence is probably short.
     met: Cell<Option<Peer>>,
 }
 
 impl Link {
-    /// To the host that listens at `path`. Nothing is connected yet.
+    /// A connection to the host at `path`, opened at the first call.
     pub(crate) const fn new(path: PathBuf) -> Self {
         Self { path, client: RefCell::new(None), met: Cell::new(None) }
     }
@@ -87,16 +87,16 @@ impl Link {
         &self.path
     }
 
-    /// Who made the socket.
+    /// The process that made the socket.
     ///
     /// # Errors
-    /// Nothing was asked yet, so nobody was met.
+    /// No call was made yet, so no peer is known.
     pub(crate) fn peer(&self) -> Result<Peer, Failure> {
         let nobody = || Trouble::Absent(io::ErrorKind::NotConnected.into()).into_failure(&self.path);
         self.met.get().ok_or_else(nobody)
     }
 
-    /// Asks, and asks again while control or a process behind it restarts.
+    /// Makes a call, and repeats it while control or a process behind it restarts.
     ///
     /// # Errors
     /// Control's own, or that it is away.
@@ -114,10 +114,10 @@ impl Link {
         answer.map_err(Failure::Control)
     }
 
-    /// Asks once.
+    /// Makes a call once.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     pub(crate) async fn once<T>(
         &self,
         method: &Method,
@@ -172,7 +172,7 @@ impl Link {
 
     fn may_pass(&self, trouble: &Trouble) -> bool {
         match trouble {
-            Trouble::Lost | Trouble::NoSeat | Trouble::Down(_) => true,
+            Trouble::Lost | Trouble::NoSlot | Trouble::Down(_) => true,
             Trouble::Absent(_) => self.met.get().is_some(),
             Trouble::Denied(_) | Trouble::Version | Trouble::Slow | Trouble::Refused(_) => false,
         }
@@ -186,12 +186,12 @@ impl Link {
         let peer = stream.peer_cred().map_err(absent)?;
         let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok()).unwrap_or_default();
         self.met.set(Some(Peer { pid, uid: peer.uid() }));
-        // The speaker is a claim for messages only; an operator stands where the supervisor stands.
+        // The name of the speaker is only used in messages; an operator has the supervisor's place.
         let hello = wire::client(stream, Process::Agentd, FRAME_BOUND);
         let transport = match tokio::time::timeout(PATIENCE, hello).await {
             Ok(Ok(transport)) => transport,
             Ok(Err(Fault::WrongVersion)) => return Err(Trouble::Version),
-            Ok(Err(Fault::NoSeat)) => return Err(Trouble::NoSeat),
+            Ok(Err(Fault::NoSlot)) => return Err(Trouble::NoSlot),
             Ok(Err(_)) => return Err(Trouble::Lost),
             Err(_) => return Err(Trouble::Slow),
         };
@@ -201,7 +201,7 @@ impl Link {
     }
 }
 
-/// What it means that the socket could not be connected.
+/// The trouble that a failed connection means.
 pub(crate) fn absent(error: io::Error) -> Trouble {
     if error.kind() == io::ErrorKind::PermissionDenied {
         Trouble::Denied(error)

@@ -1,11 +1,11 @@
-//! A reply as it comes: what a person sees of it at once, and what is known of it at the end.
+//! A reply as it streams: printed at once, and collected for the document at the end.
 //!
-//! Events may be missing after a restart (the router's ring is bounded), so at the end the whole answer, which
-//! went to the outbox, decides what was still unsaid.
+//! Events may be missing after a restart (the router's ring is bounded), so at the end the whole answer from the outbox
+//! decides which part is still to be printed.
 
 use crate::out::Out;
-use crate::turn::{Ended, sentence, word};
-use crate::{text, view};
+use crate::turn::Ended;
+use crate::{text, tool_line, turn_end, view};
 use ipc_proto::approval::State;
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::{End, TurnEvent};
@@ -63,11 +63,11 @@ impl Live {
     ///
     /// # Errors
     /// Standard output is gone.
-    pub(crate) fn hear(&mut self, event: &TurnEvent) -> io::Result<()> {
+    pub(crate) fn on_event(&mut self, event: &TurnEvent) -> io::Result<()> {
         match event {
             TurnEvent::Started { attempt } => {
                 if *attempt > 1 {
-                    // What an earlier attempt had not finished saying is not part of the answer.
+                    // The unfinished text of an earlier attempt is not part of the answer.
                     self.all.truncate(self.mark);
                     self.remark(&format!("(attempt {attempt})"))?;
                 }
@@ -83,8 +83,8 @@ impl Live {
             TurnEvent::ToolStart { call, tool, args, refused, record } => {
                 self.mark = self.all.len();
                 let verdict = refused.as_ref().map_or(String::new(), |why| format!(" refused: {why}"));
-                let shown = text::begin(args, 100);
-                self.remark(&format!("  - {tool} {shown}{verdict} [record {record}]"))?;
+                let line = tool_line::sentence(tool, args);
+                self.remark(&format!("  - {line}{verdict} [record {record}]"))?;
                 self.calls.push(Call {
                     id: *call,
                     tool: tool.to_string(),
@@ -118,7 +118,7 @@ impl Live {
         Ok(())
     }
 
-    /// Keeps a question; one that is told again after a restart is one.
+    /// Collects a question; an event that is repeated after a restart is ignored.
     fn ask(&mut self, event: &TurnEvent) -> io::Result<()> {
         let TurnEvent::Approval { id, call, tool, preview, action, hash, reason, grantable, expires_ms } =
             event
@@ -176,7 +176,7 @@ impl Live {
         Ok(())
     }
 
-    /// Says what of the final answer was not said yet, and why there is none.
+    /// Prints the rest of the final answer, or the reason why there is none.
     ///
     /// # Errors
     /// Standard output is gone.
@@ -184,14 +184,14 @@ impl Live {
         if self.out.json {
             return Ok(());
         }
-        let rest = unsaid(&self.all, self.mark, &ended.finished.text).to_owned();
+        let rest = unprinted(&self.all, self.mark, &ended.finished.text).to_owned();
         if rest.len() == ended.finished.text.len() && !rest.is_empty() {
             self.end_line()?;
         }
         self.say(&rest)?;
         self.end_line()?;
         if ended.finished.end != End::Answered {
-            self.out.complain(word(&ended.finished.end), &sentence(&ended.finished.end));
+            self.out.complain(turn_end::kind(&ended.finished.end), &turn_end::sentence(&ended.finished.end));
         }
         Ok(())
     }
@@ -213,12 +213,12 @@ impl Live {
             "timings": { "first_text_ms": ended.first_text_ms, "total_ms": ended.total_ms },
             "attempts": finished.attempts,
             "usage": finished.usage,
-            "end": word(&finished.end),
+            "end": turn_end::kind(&finished.end),
         });
         if finished.end != End::Answered
             && let Some(map) = document.as_object_mut()
         {
-            let error = json!({ "type": word(&finished.end), "message": sentence(&finished.end) });
+            let error = json!({ "type": turn_end::kind(&finished.end), "message": turn_end::sentence(&finished.end) });
             map.insert("error".to_owned(), error);
         }
         document
@@ -252,23 +252,23 @@ fn call(call: &Call) -> Value {
     })
 }
 
-/// What of `answer` has not been said: all of it, the rest of it, or nothing.
-fn unsaid<'a>(said: &str, mark: usize, answer: &'a str) -> &'a str {
-    let latest = said.get(mark..).unwrap_or_default();
-    if said.ends_with(answer) || latest.trim() == answer.trim() || said.trim() == answer.trim() {
+/// The part of `answer` that was not printed yet: all of it, the rest of it, or nothing.
+fn unprinted<'a>(printed: &str, mark: usize, answer: &'a str) -> &'a str {
+    let latest = printed.get(mark..).unwrap_or_default();
+    if printed.ends_with(answer) || latest.trim() == answer.trim() || printed.trim() == answer.trim() {
         return "";
     }
-    let rest = [latest, said].into_iter().filter(|part| !part.is_empty());
+    let rest = [latest, printed].into_iter().filter(|part| !part.is_empty());
     rest.filter_map(|part| answer.strip_prefix(part)).next().unwrap_or(answer)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::unsaid;
+    use super::unprinted;
 
     #[test]
-    fn only_what_was_not_said_of_an_answer_is_said_at_the_end() {
-        for (said, mark, answer, rest) in [
+    fn only_the_unprinted_part_of_an_answer_is_printed_at_the_end() {
+        for (printed, mark, answer, rest) in [
             ("all of it", 0, "all of it", ""),
             ("let me look\nall of it", 12, "all of it", ""),
             ("all of it\n", 0, "all of it", ""),
@@ -279,7 +279,7 @@ mod tests {
             ("something else", 0, "all of it", "all of it"),
             ("a half answer", 0, "", ""),
         ] {
-            assert_eq!(unsaid(said, mark, answer), rest, "{said:?} {answer:?}");
+            assert_eq!(unprinted(printed, mark, answer), rest, "{printed:?} {answer:?}");
         }
     }
 }

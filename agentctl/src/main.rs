@@ -1,63 +1,37 @@
-//! `agentctl`, the operators' command: asks `control` over its Unix socket and shows what it answers.
+//! `agentctl`, the operators' command: calls `control` over its Unix socket and shows the answers.
 //!
-//! It holds no privilege: who it is, the kernel tells control. It may read `/proc` (`attest`) and one public key
+//! It holds no privilege: the kernel tells control the caller's uid. It may read `/proc` (`attest`) and one public key
 //! (`cred set`). It must never send a secret unsealed, nor show text of the host without escaping it.
+//!
+//! Modules depend downwards: texts, failures and output at the bottom; then the connection, the host's state and a turn;
+//! then `commands`, a module each; then the grammar in `cli`, and `dispatch` on top.
 
 mod app;
-mod approvals;
-mod asking;
+mod approval;
+mod approval_prompt;
+mod arguments;
+mod atomic_file;
 mod attach;
-mod attest;
-mod audit;
-mod backup;
-mod chat;
 mod cli;
 mod commands;
-mod config;
-mod cred;
-mod curator;
-mod doctor;
+mod dispatch;
 mod edit;
-mod events;
 mod failure;
-mod hook;
-mod inspect;
+mod host;
 mod interrupt;
 mod kernel;
-mod key;
 mod link;
-mod listings;
 mod live;
-mod logs;
-mod mcp;
-mod memory;
-mod message;
-mod model;
 mod out;
-mod policy;
 mod project;
 mod prompt;
-mod queue;
-mod redteam;
-mod report;
-mod restart;
-mod rows;
-mod run;
-mod sandbox;
-mod scan;
-mod session;
-mod setup;
+mod secret_input;
 mod sibling;
-mod statistics;
-mod status;
-mod steer;
 mod text;
+mod tool_line;
 mod turn;
-mod user;
+mod turn_end;
 mod view;
-mod web;
-mod whole;
-mod workspace;
 
 use std::process::ExitCode;
 
@@ -66,9 +40,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(exit) => return exit,
     };
-    let app = app::App::new(&cli);
+    let app = app::App::new(cli.json, cli.socket);
     let outcome = match app::runtime() {
-        Ok(runtime) => runtime.block_on(commands::run(&app, cli.command)),
+        Ok(runtime) => runtime.block_on(dispatch::run(&app, cli.command)),
         Err(failure) => Err(failure),
     };
     outcome.unwrap_or_else(|failure| app.out.failure(&failure))

@@ -1,4 +1,4 @@
-//! Printing: one JSON document, JSON lines, or text and tables. Every text of others is escaped here.
+//! Printing: one JSON document, JSON lines, or text and tables. Every text that others wrote is escaped here.
 //!
 //! Colour only on a terminal (comfy-table looks at standard output) and not where `NO_COLOR` is set.
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Words that mean a good, a doubtful and a bad state, wherever a whole cell says them.
+/// Words for a good, a doubtful and a bad state, coloured where they are a whole cell.
 const GOOD: &[&str] =
     &["ready", "equal", "success", "active", "answered", "delivered", "run", "approved", "claimed"];
 const DOUBTFUL: &[&str] = &[
@@ -24,7 +24,7 @@ const BAD: &[&str] = &[
 /// The least width at which wrapping the last column helps.
 const LAST_COLUMN: u16 = 20;
 
-/// Where to print, and how.
+/// The output and its format.
 #[derive(Clone, Copy)]
 pub(crate) struct Out {
     /// JSON rather than text.
@@ -64,8 +64,7 @@ impl Out {
         out.flush()
     }
 
-    /// Content that an agent may have written: on a terminal, which its bytes could steer, escaped unless it is wanted `raw`;
-    /// anywhere else as it is.
+    /// Prints content that an agent may have written: escaped on a terminal unless `raw` is set, elsewhere as it is.
     pub(crate) fn content(self, bytes: &[u8], error: bool, raw: bool) -> io::Result<()> {
         let is_terminal = if error { io::stderr().is_terminal() } else { io::stdout().is_terminal() };
         if raw || !is_terminal {
@@ -74,7 +73,7 @@ impl Out {
         self.raw(text::shown(&String::from_utf8_lossy(bytes)).as_bytes(), error)
     }
 
-    /// Bytes as they are: what the person's own program wrote, or what agentctl made itself.
+    /// Prints bytes as they are: the output of the person's own program, or of agentctl itself.
     pub(crate) fn raw(self, bytes: &[u8], error: bool) -> io::Result<()> {
         if error {
             return io::stderr().lock().write_all(bytes);
@@ -92,7 +91,7 @@ impl Out {
         }
     }
 
-    /// What the person has to do for this to go on, to standard error: with JSON as well, which has its own stream.
+    /// Prints to standard error what the person has to do for this to go on, with `--json` as well.
     pub(crate) fn hint(self, hint: &str) {
         // A hint that nobody can see is no reason to stop.
         let _ = writeln!(io::stderr().lock(), "agentctl: {}", text::shown(hint));
@@ -190,7 +189,7 @@ impl Out {
         }
     }
 
-    /// Returns whether somebody sits before standard input and standard output.
+    /// Returns true if standard input and standard output are a terminal.
     pub(crate) fn interactive() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }

@@ -1,5 +1,5 @@
-//! The project that a directory belongs to, by which memory sorts what was learned: the root of the repository, the same
-//! for all its worktrees, or the directory itself. Nothing is run and nothing is written for it; it reads two small files.
+//! The project that a directory belongs to, by which memories are sorted: the root of the repository, the same for all its
+//! worktrees, or the directory itself. Reads two small files, runs nothing and writes nothing.
 
 use ipc_proto::memory::Project;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) fn of(directory: &Path) -> Project {
 /// The project that a person names: a directory that is there, or any other name but none.
 pub(crate) fn named(name: &str) -> Result<Project, String> {
     if name.trim().is_empty() {
-        return Err("a directory or a name; what is in no project is asked for without --project".to_owned());
+        return Err("a directory or a name; leave --project out for memories of no project".to_owned());
     }
     let path = Path::new(name);
     if path.is_dir() {
@@ -45,13 +45,13 @@ fn root(folder: &Path) -> Option<PathBuf> {
     Some(common)
 }
 
-/// What a small file says.
+/// The contents of a small file.
 fn pointed(file: &Path) -> Option<String> {
-    // A pipe or a device, which whoever made the folder may have put here, could be read for ever.
+    // A pipe or a device, which the folder's maker may have put here, could be read for ever.
     fs::metadata(file).ok().filter(|file| file.is_file() && file.len() <= POINTER)?;
-    let mut said = String::new();
-    fs::File::open(file).ok()?.take(POINTER).read_to_string(&mut said).ok()?;
-    Some(said)
+    let mut contents = String::new();
+    fs::File::open(file).ok()?.take(POINTER).read_to_string(&mut contents).ok()?;
+    Some(contents)
 }
 
 #[cfg(test)]

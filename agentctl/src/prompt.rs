@@ -7,7 +7,7 @@ use rustyline::history::FileHistory;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// What a person sees before their turn.
+/// The prompt.
 const PROMPT: &str = "cordon> ";
 
 /// The prompt with its history.

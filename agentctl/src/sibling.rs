@@ -1,5 +1,5 @@
-//! Programs that belong to this one: an actor in its offline mode, and the configuration child. They stand beside
-//! `agentctl`, or in `../libexec/cordon`; nothing is looked up in `PATH`.
+//! Programs of the same release: an actor in its offline mode, and the configuration child. They are installed beside
+//! `agentctl` or in `../libexec/cordon`; `PATH` is not searched.
 
 use crate::failure::Failure;
 use std::ffi::OsStr;
@@ -53,8 +53,8 @@ pub(crate) fn piped(
     let between = source.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let read = command(second)?.args(after).stdin(between).status().map_err(failed(second));
     // It ends when nobody reads it any more.
-    let told = source.wait().map_err(failed(first))?;
-    let (name, status) = if told.success() { (second, read?) } else { (first, told) };
+    let ended = source.wait().map_err(failed(first))?;
+    let (name, status) = if ended.success() { (second, read?) } else { (first, ended) };
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map(ExitCode::from).ok_or_else(|| Failure::Program { name, why: status.to_string() })
 }
@@ -97,7 +97,7 @@ fn command(name: &'static str) -> Result<Command, Failure> {
     Ok(Command::new(program))
 }
 
-/// Where the program of this name is, if it is installed.
+/// The path of the program of this name, if it is installed.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.parent()?.to_owned();
     let places = [folder.join(name), folder.join("../libexec/cordon").join(name)];

@@ -1,15 +1,14 @@
-//! How text of others, times, sizes and sums are written for a person, and how a time and a span of it are read.
+//! Formatting of untrusted text, times, sizes and sums for a person, and parsing of times and spans.
 //!
-//! Whatever a model, a file or a process wrote could steer the terminal; every piece of it passes [`shown`] or
-//! [`line`] before it is printed.
+//! Text of a model, a file or a process could steer the terminal; all of it passes [`shown`] or [`line`] before it is
+//! printed.
 
 /// A day, in ms.
 const DAY: u64 = 86_400_000;
 /// The longest span of time that is read, seconds: a hundred years.
 const LONGEST_S: u64 = 36_500 * 86_400;
 
-/// Text that may be printed: characters that steer a terminal or turn the direction of reading are escaped;
-/// line breaks and tabs stay.
+/// Escapes characters that steer a terminal or change the direction of reading; line breaks and tabs stay.
 pub(crate) fn shown(text: &str) -> String {
     escape(text, |c| c != '\n' && c != '\t' && steers(c))
 }
@@ -19,7 +18,7 @@ pub(crate) fn line(text: &str) -> String {
     escape(text, steers)
 }
 
-/// The same on one line, with whatever a person cannot see escaped as well: for what they are to decide about.
+/// The same on one line, with invisible characters escaped as well: for texts that a person decides about.
 pub(crate) fn exact(text: &str) -> String {
     escape(text, |c| steers(c) || hides(c))
 }

@@ -1,22 +1,20 @@
-//! A turn from its message to its end: submit once, follow by turn id and event number, cancel on Ctrl-C, and ask
-//! the person what the turn waits for.
+//! A turn from its message to its end: submit once, follow by turn id and event number, cancel on Ctrl-C, and ask the
+//! person for approvals.
 //!
-//! Control and router may restart in between: the message has a key of its own, so asking again is not another
-//! message, and following goes on at the event it stood at.
+//! Control and router may restart meanwhile: the message has an idempotency key, so submitting it again is not another
+//! message, and following continues at the next event.
 
 use crate::app::App;
-use crate::asking::Person;
+use crate::approval_prompt::ApprovalPrompt;
 use crate::attach::Attached;
 use crate::failure::Failure;
+use crate::host;
 use crate::interrupt::Interrupt;
-use crate::{queue, status};
 use ipc_proto::Text;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, ControlError, method};
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{
-    Accepted, End, Finished, Followed, Limit, RouterError, SessionName, Task, TurnEvent,
-};
+use ipc_proto::router::{Accepted, Finished, Followed, RouterError, SessionName, Task, TurnEvent};
 use ipc_proto::{Name, bounded::TooLong};
 use std::time::Instant;
 
@@ -35,7 +33,7 @@ pub(crate) struct Ended {
     pub(crate) total_ms: u64,
 }
 
-/// What to ask, with a key that makes it one message however often it is sent.
+/// A message, with a key that makes it one message however often it is sent.
 pub(crate) fn ask(session: SessionName, agent: Option<Name>, content: Text<TEXT_BOUND>, task: Task) -> Ask {
     Ask {
         session,
@@ -63,14 +61,14 @@ pub(crate) fn message(text: String) -> Result<Text<TEXT_BOUND>, Failure> {
     Text::new(text).map_err(|why: TooLong| Failure::TooLong { what: "the message", why })
 }
 
-/// Sends `ask` and gives `hear` every event until the end.
+/// Sends `ask` and gives `on_event` every event until the end.
 ///
 /// # Errors
-/// Control's own, what `hear` returns, or [`Failure::Interrupted`] on a second Ctrl-C.
+/// Control's own, what `on_event` returns, or [`Failure::Interrupted`] on a second Ctrl-C.
 pub(crate) async fn play(
     app: &App,
     ask: &Ask,
-    mut hear: impl FnMut(&TurnEvent) -> std::io::Result<()>,
+    mut on_event: impl FnMut(&TurnEvent) -> std::io::Result<()>,
 ) -> Result<Ended, Failure> {
     let began = Instant::now();
     let interrupt = Interrupt::new()?;
@@ -80,7 +78,7 @@ pub(crate) async fn play(
     }
     let mut first_text_ms = None;
     let mut from = 0;
-    let mut person = Person::new(app);
+    let mut prompt = ApprovalPrompt::new(app);
     let (mut pressed, mut waited) = (false, false);
     loop {
         let followed = tokio::select! {
@@ -93,30 +91,30 @@ pub(crate) async fn play(
                 cancel(app, accepted.turn).await;
                 continue;
             }
-            line = person.line(), if person.is_asked() => {
-                person.answer(app, line).await?;
+            line = prompt.line(), if prompt.is_asked() => {
+                prompt.answer(app, line).await?;
                 continue;
             }
         };
-        if followed.events.is_empty() && !waited && !person.is_asked() {
+        if followed.events.is_empty() && !waited && !prompt.is_asked() {
             waited = true;
             let why = waiting(app, &ask.session).await;
-            // Who asked for JSON has no other word before the end, which may be long in coming.
+            // With `--json` nothing else is printed before the end, which may take long.
             if app.out.json { app.out.hint(&why) } else { app.out.remark(&format!("({why})")) }
         }
         for event in &followed.events {
             if matches!(event, TurnEvent::Text(_)) {
                 first_text_ms.get_or_insert(elapsed(began));
             }
-            hear(event)?;
-            person.hear(app, event).await?;
+            on_event(event)?;
+            prompt.on_event(app, event).await?;
             if let TurnEvent::Done(finished) = event {
                 let total_ms = elapsed(began);
                 return Ok(Ended { accepted, finished: finished.clone(), first_text_ms, total_ms });
             }
         }
         if followed.over {
-            // The end itself was missed, which only an ended host can come to.
+            // The end itself was missed, which happens only if the host ended.
             return Err(Failure::Control(ControlError::Router(RouterError::NoTurn)));
         }
         from = followed.next;
@@ -149,16 +147,16 @@ pub(crate) async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followe
     app.link.ask(&method::follow, async |c, cx| c.follow(cx, turn, from, CREDIT).await).await
 }
 
-/// What a person is told when nothing has happened for 20 s: what is paused or not there, if the host says so.
+/// The note for a person after 20 s without an event: what is paused or not ready, if the host says so.
 async fn waiting(app: &App, session: &str) -> String {
     // A guest may not ask for the state, and need not: the turn goes on either way.
-    let Ok(host) = status::read(app).await else { return "still waiting".to_owned() };
+    let Ok(host) = host::status(app).await else { return "still waiting".to_owned() };
     let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
     let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
     if !away.is_empty() {
         return format!("waiting: {}", away.join(", "));
     }
-    let halted = queue::read(app).await.ok().and_then(|queue| queue::halted(&queue, session));
+    let halted = host::queue(app).await.ok().and_then(|queue| host::halted(&queue, session));
     halted.map_or_else(|| "still waiting".to_owned(), |why| format!("waiting: {why}"))
 }
 
@@ -169,41 +167,4 @@ pub(crate) async fn cancel(app: &App, turn: TurnId) {
 
 fn elapsed(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The word for an end, as it stands in JSON.
-pub(crate) const fn word(end: &End) -> &'static str {
-    match end {
-        End::Answered => "answered",
-        End::Exited { .. } => "exited",
-        End::Cancelled => "cancelled",
-        End::Blocked(_) => "blocked",
-        End::TimedOut => "timed_out",
-        End::Failed(_) => "failed",
-        End::Recalled => "recalled",
-        End::Quarantined(_) => "quarantined",
-        End::OverLimit(Limit::Memory) => "memory_limit",
-        End::OverLimit(Limit::Cpu) => "cpu_limit",
-        End::OverLimit(Limit::Processes) => "process_limit",
-        End::OverLimit(Limit::Disk) => "disk_limit",
-        End::TakenIn(_) => "taken_in",
-    }
-}
-
-/// The sentence for an end that is not an answer.
-pub(crate) fn sentence(end: &End) -> String {
-    match end {
-        End::Answered => "answered".to_owned(),
-        End::Exited { status } => format!("it ended with status {status}"),
-        End::Cancelled => "the turn was cancelled".to_owned(),
-        End::Blocked(why) => format!("the scanner kept the message from being answered: {why}"),
-        End::TimedOut => "the turn ran out of time".to_owned(),
-        End::Failed(reason) => reason.to_string(),
-        End::Recalled => "the message was taken back before its turn began".to_owned(),
-        End::Quarantined(reason) => {
-            format!("given up, and kept among the dead letters (agentctl message list --dead): {reason}")
-        }
-        End::OverLimit(limit) => limit.sentence(),
-        End::TakenIn(turn) => format!("it was taken in by turn {turn}"),
-    }
 }

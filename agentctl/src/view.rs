@@ -1,7 +1,7 @@
-//! What the host answers, as JSON: ids and hashes as text, everything else by its own name.
+//! The host's answers as JSON: ids and hashes as text, everything else by its own name.
 
 use crate::text::hex;
-use crate::turn;
+use crate::turn_end;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant};
@@ -17,9 +17,9 @@ use ipc_proto::router::{
 };
 use serde_json::{Value, json};
 
-/// What a person is told of a call whose effect is unknown.
+/// The advice about a call whose effect is unknown.
 pub(crate) const UNKNOWN_EFFECT: &str =
-    "may have taken effect; look there, then requeue or tell the agent what is true";
+    "may have taken effect; check there, then requeue, or tell the agent the result";
 
 /// A process as `status` shows it.
 pub(crate) fn process(process: &ProcessStatus) -> Value {
@@ -105,8 +105,8 @@ fn call(call: &CallInfo) -> Value {
 
 fn finished(finished: &Finished) -> Value {
     json!({
-        "end": turn::word(&finished.end),
-        "why": turn::sentence(&finished.end),
+        "end": turn_end::kind(&finished.end),
+        "why": turn_end::sentence(&finished.end),
         "reply": finished.text,
         "label": finished.label,
         "usage": finished.usage,
@@ -202,7 +202,7 @@ fn source(source: &Source) -> Value {
     shown
 }
 
-/// What kind of memory it is, with the type of an observation and the category of a fact in its place.
+/// The kind of a memory; for an observation its type, and for a fact its category.
 pub(crate) fn kind(kind: &Kind) -> String {
     match kind {
         Kind::Observation(seen) => word(seen.r#type),
@@ -211,7 +211,7 @@ pub(crate) fn kind(kind: &Kind) -> String {
     }
 }
 
-/// What became of a memory.
+/// The state of a memory.
 fn state(state: State) -> Value {
     match state {
         State::Current => json!({ "is": "current" }),
@@ -288,13 +288,14 @@ pub(crate) fn record(record: &Record) -> Value {
     })
 }
 
-/// What verification found.
+/// The result of a verification.
 pub(crate) fn report(report: &Report) -> Value {
     json!({
         "entries": report.entries,
         "broken_at": report.broken_at,
         "fault": report.fault,
         "head": hex(&report.head),
+        "late": report.late.map(|late| json!({ "entries": late.entries, "since_ms": late.since_ms })),
     })
 }
 

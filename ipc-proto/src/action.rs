@@ -1,10 +1,10 @@
-//! What can stand on the record: one closed enum, with the category and the severity that follow from each. There is
-//! no free-form payload.
+//! The actions that can stand on the record: one closed enum, with the category and the severity that follow from
+//! each. There is no free-form payload.
 
 use crate::audit::Result3;
 use serde::{Deserialize, Serialize};
 
-/// What happened. Closed: there is no free-form payload.
+/// An action on the record. Closed: there is no free-form payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -49,8 +49,8 @@ pub enum Action {
     /// An image of a person's message was put before a model, in each attempt at its turn once; the subject is its media type,
     /// `hash` and `bytes` are the image's.
     ImageGiven,
-    /// What a provider says that an answer used cannot be, and it was counted at the nearest that can; `tokens` are the
-    /// provider's own, the subject is the model.
+    /// A provider's count of an answer's tokens was impossible, and the answer was counted at the nearest possible
+    /// value; `tokens` are the provider's own, the subject is the model.
     UsageDisbelieved,
     /// A tool call was decided on; the effect follows if it was released.
     ToolDecided,
@@ -76,7 +76,7 @@ pub enum Action {
     MemoryWritten,
     /// A memory row was deleted.
     MemoryDeleted,
-    /// What is remembered was put before a model with a turn's message; `hash` is of the text as it was given.
+    /// Remembered text was put before a model with a turn's message; `hash` is of the text as it was given.
     MemoryGiven,
     /// A user was added.
     UserAdded,
@@ -126,7 +126,7 @@ pub enum Action {
     ApiRefused,
     /// The vault was opened with its passphrase, or made under one.
     VaultUnlocked,
-    /// What was given for the vault's passphrase or key does not open it.
+    /// The passphrase or key that was given does not open the vault.
     VaultUnlockFailed,
     /// The vault was put under another passphrase or key, or every secret under a new key of its own; the reason says
     /// which.
@@ -139,11 +139,11 @@ pub enum Action {
     SecretExported,
 }
 
-/// What an action belongs to. Derived, so that it cannot differ from the action.
+/// The category of an action. Derived, so that it cannot differ from the action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
-    /// Who may do what, and secrets.
+    /// Permissions and secrets.
     Auth,
     /// Model and tool calls, and what was decided of them.
     Tool,
@@ -165,18 +165,18 @@ pub enum Category {
 pub enum Severity {
     /// A step on the way.
     Debug,
-    /// What was done.
+    /// An action that was done.
     Info,
-    /// What was refused.
+    /// An action that was refused.
     Warning,
-    /// What failed.
+    /// An action that failed.
     Error,
-    /// What a person must see, and is kept for ever.
+    /// An action that a person must see; kept for ever.
     Critical,
 }
 
 impl Action {
-    /// What it belongs to.
+    /// The category of this action.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table, a line for each action")]
     pub const fn category(self) -> Category {

@@ -1,4 +1,5 @@
-//! Who speaks over the API: keys, what each may do, and how a process that passes a client's wish on proves whose it is.
+//! Clients of the API: keys, the scope of each, and how a process that forwards a client's request proves who the client
+//! is.
 //!
 //! A key is 32 random bytes that its owner's `agentctl` makes and shows once. Gateway hashes what a client presents;
 //! router keeps the hash of that hash. So neither the record, nor router's disk, nor a message between processes ever
@@ -10,7 +11,7 @@ use crate::model::ModelName;
 use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What stands before a key's 43 characters of base64url.
+/// The prefix of a key, before its 43 characters of base64url.
 pub const KEY_PREFIX: &str = "cdn_";
 /// Keys that one host keeps, revoked ones included.
 pub const KEYS: usize = 256;
@@ -25,16 +26,16 @@ impl std::fmt::Debug for Presented {
     }
 }
 
-/// Who speaks to gateway.
+/// A client of gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Caller {
-    /// Whoever holds this key.
+    /// The bearer of this key.
     Key(Presented),
-    /// Whoever has this uid at the other end of gateway's Unix socket, as the kernel says.
+    /// The peer with this uid on gateway's Unix socket, as the kernel reports it.
     Peer(u32),
 }
 
-/// What no model is called: the scope of who may speak to agents alone.
+/// A name that no model has: the scope of a key that may speak to agents alone.
 pub const NO_MODEL: &str = "-";
 
 /// Returns whether a word of a scope stands for this model: its own name, or `PROVIDER/*` for each of a provider's.
@@ -46,7 +47,7 @@ pub fn stands_for(word: &str, model: &str) -> bool {
     }
 }
 
-/// What a key is for. An empty list of agents or models allows each; none of either is said by a name that is none.
+/// The scope of a key. An empty list of agents or models allows each; a list with only a name that none has allows none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyScope {
     /// Agents it may speak to.
@@ -68,9 +69,9 @@ pub struct KeyInfo {
     pub id: KeyId,
     /// Its name, unique among those not revoked.
     pub name: Name,
-    /// Whose sessions and money it uses.
+    /// The user whose sessions and money the key uses.
     pub user: Name,
-    /// What it is for.
+    /// The key's scope.
     pub scope: KeyScope,
     /// When it was made, unix ms.
     pub created_ms: u64,
@@ -80,7 +81,7 @@ pub struct KeyInfo {
     pub revoked_ms: Option<u64>,
 }
 
-/// Who a caller is and what they may do, as router knows it.
+/// A caller's identity and permissions, as router knows them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The key, unless they are known by their uid.
@@ -91,7 +92,7 @@ pub struct Holder {
     pub user: UserId,
     /// Their name.
     pub user_name: Name,
-    /// What they may do; everything for who has no key.
+    /// The caller's scope; everything for a caller without a key.
     pub scope: KeyScope,
     /// The agents that there are and that they may speak to.
     pub agents: List<Name, 64>,

@@ -33,7 +33,7 @@ pub struct Question {
     pub hash: [u8; 32],
     /// SHA-256 of the tool and its security-relevant arguments: what a grant for the session would cover.
     pub scope: [u8; 32],
-    /// What the call would do, in the tool's own words, without doing it.
+    /// A description by the tool of the effect that the call would have; nothing was executed.
     pub preview: Text<4096>,
     /// Why it is asked.
     pub reason: Text<512>,
@@ -51,7 +51,7 @@ pub struct Question {
     pub expires_ms: u64,
 }
 
-/// Where an approval is.
+/// The state of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -87,13 +87,13 @@ impl std::fmt::Display for State {
 pub struct ApprovalInfo {
     /// Its id.
     pub id: ApprovalId,
-    /// Where it is.
+    /// The approval's state.
     pub state: State,
     /// The turn.
     pub turn: TurnId,
     /// The session's name.
     pub session: SessionName,
-    /// Whose session.
+    /// The owner of the session.
     pub user: Name,
     /// The tool.
     pub tool: Name,
@@ -105,7 +105,7 @@ pub struct ApprovalInfo {
     pub asked_ms: u64,
     /// When it ends by itself, unix ms.
     pub expires_ms: u64,
-    /// Who answered.
+    /// The user that answered.
     pub answered_by: Option<Name>,
 }
 
@@ -141,7 +141,7 @@ pub struct Grant {
     pub tool: Name,
     /// SHA-256 of the tool and its security-relevant arguments.
     pub scope: [u8; 32],
-    /// Who gave it.
+    /// The user that gave it.
     pub given_by: Name,
     /// When, unix ms.
     pub given_ms: u64,

@@ -22,7 +22,7 @@ pub enum Result3 {
 /// One event, as its witness states it. The witness's name is added by audit from the descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// What happened.
+    /// The action.
     pub action: Action,
     /// How it came out.
     pub result: Result3,
@@ -91,7 +91,7 @@ impl Event {
     }
 }
 
-/// Which record of which life of the witness this is: makes a repeated append one record, and a gap visible.
+/// Identifies a record within one life of its witness: makes a repeated append one record, and a gap visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Serial {
     /// Random, new at each start of the witness.
@@ -107,11 +107,11 @@ pub struct Record {
     pub index: u64,
     /// When audit wrote it, unix ms.
     pub time_ms: u64,
-    /// Who witnessed it, from the descriptor.
+    /// The process that reported the event, known from its descriptor.
     pub witness: Name,
     /// The witness's own count.
     pub serial: Serial,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// Its leaf hash in the Merkle tree (RFC 9162): SHA-256 of a zero byte and the entry as it is stored.
     pub hash: [u8; 32],
@@ -124,17 +124,31 @@ pub struct Receipt {
     pub index: u64,
 }
 
-/// What verification found.
+/// The result of a verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Entries that hold.
     pub entries: u64,
     /// The first that does not, if any.
     pub broken_at: Option<u64>,
-    /// What is wrong there, in a fixed phrase.
+    /// The defect there, in a fixed phrase.
     pub fault: Option<Name>,
     /// Root hash of the Merkle tree of the entries that hold.
     pub head: [u8; 32],
+    /// Entries that wait for a signature for longer than [`UNSIGNED_MS`], if any.
+    pub late: Option<Late>,
+}
+
+/// The longest time that an entry may wait for a signature, ms: the greatest checkpoint interval that can be configured.
+pub const UNSIGNED_MS: u32 = 60_000;
+
+/// Entries that wait for a signature for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Late {
+    /// The number of them.
+    pub entries: u64,
+    /// The time of the first, unix ms.
+    pub since_ms: u64,
 }
 
 /// Bytes of one entry as it is stored. An event has no free-form part, so it is far shorter.
@@ -170,7 +184,7 @@ pub struct Consistency {
     pub checkpoint: Text<NOTE>,
 }
 
-/// What a checkpoint says of a log.
+/// The content of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeHead {
     /// The log's name.
@@ -184,7 +198,7 @@ pub struct TreeHead {
 /// How often something was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// What happened.
+    /// The action.
     pub action: Action,
     /// How it came out.
     pub result: Result3,
@@ -203,26 +217,26 @@ pub struct Stats {
     pub signed: u64,
     /// The log's name: the first line of each of its checkpoints.
     pub origin: Name,
-    /// What was recorded.
+    /// The number of entries for each action.
     pub counts: List<Count, 256>,
 }
 
-/// Which entries are asked for; what is `None` is not looked at.
+/// Selects entries; a field that is `None` is not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Of this action.
+    /// Entries with this action.
     pub action: Option<Action>,
-    /// Of this category.
+    /// Entries with this category.
     pub category: Option<Category>,
     /// That came out so.
     pub result: Option<Result3>,
     /// That matter at least so much.
     pub severity: Option<Severity>,
-    /// Of this witness.
+    /// Entries of this witness.
     pub witness: Option<Name>,
     /// About this.
     pub subject: Option<Name>,
-    /// Of this session.
+    /// Entries of this session.
     pub session: Option<SessionId>,
     /// Written at this time or later, unix ms.
     pub since_ms: Option<u64>,

@@ -1,5 +1,5 @@
-//! What a tool declares of itself, in six parts: approval, data, network, execution, audit, labels; besides, what it
-//! does, which of its arguments decide its harm, and what vouches for them. A tool that declares nothing is refused.
+//! The declaration of a tool in six parts: approval, data, network, execution, audit, labels; besides, its effect,
+//! the arguments that decide its harm, and the sources that vouch for them. A tool that declares nothing is refused.
 //!
 //! Field names, enums and defaults are the seed's (`ToolCapabilitySchema`), in snake case; camel case is understood
 //! as well. Where the seed trusts after one approval by default, here it is off.
@@ -7,36 +7,36 @@
 use crate::label::{Class, Trust};
 use serde::{Deserialize, Serialize};
 
-/// What a tool declares.
+/// The declaration of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Capability {
     /// When a person is asked.
     pub approval: Approval,
-    /// What data it handles.
+    /// The data that it handles.
     pub data: Data,
-    /// What it may reach.
+    /// The network that it may reach.
     pub network: Network,
     /// How it runs.
     pub execution: Execution,
-    /// What is put on the record of it.
+    /// The parts of a call that go on the record.
     pub audit: Audit,
-    /// What its output is labelled.
+    /// The labels of its output.
     pub labels: Labels,
-    /// What it does to the world.
+    /// Its effect on the world.
     pub effect: Effect,
     /// Arguments that decide whether a call does harm: recipients, addresses, paths, amounts, commands.
     #[serde(alias = "relevantArgs")]
     pub relevant_args: Vec<String>,
-    /// Of those, the ones that the owner's own records may vouch for: a value read by a tool whose output is the
-    /// owner's own (`labels.owner_records`) counts as vouched.
+    /// The security-relevant arguments that the owner's own records may vouch for: a value read by a tool whose
+    /// output is the owner's own (`labels.owner_records`) counts as vouched.
     #[serde(alias = "recordArgs")]
     pub record_args: Vec<String>,
     /// It cannot be taken back. `None`: what `effect` says (send, pay and delete cannot).
     pub irreversible: Option<bool>,
 }
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -65,7 +65,7 @@ impl Effect {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approval {
-    /// Whether it asks by itself.
+    /// The tool's own demand for an approval.
     pub level: Level,
     /// Regular expressions over every argument: a hit asks whatever `level` says, each time.
     #[serde(alias = "dangerPatterns")]
@@ -78,7 +78,7 @@ pub struct Approval {
     pub ask_for_methods: Vec<String>,
 }
 
-/// Whether a tool asks by itself.
+/// A tool's own demand for an approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -91,7 +91,7 @@ pub enum Level {
     Always,
 }
 
-/// What data a tool handles.
+/// The data that a tool handles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Data {
@@ -100,7 +100,7 @@ pub struct Data {
     /// It may be given secret data.
     #[serde(alias = "canReadSecrets")]
     pub can_read_secrets: bool,
-    /// What it is given can leave the host through it.
+    /// Its arguments can leave the host through it.
     #[serde(alias = "canLeakData")]
     pub can_leak_data: bool,
     /// Secrets are cut out of its output.
@@ -125,7 +125,7 @@ pub enum Sensitivity {
     Secret,
 }
 
-/// What a tool may reach.
+/// The network that a tool may reach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Network {
@@ -170,7 +170,7 @@ pub enum Access {
 pub struct Execution {
     /// Where. The host's own jail is at least as strong as any of these.
     pub sandbox: Sandbox,
-    /// What network the sandbox has; only `none` is given.
+    /// The network of the sandbox; only `none` is given.
     #[serde(alias = "networkMode")]
     pub network_mode: NetworkMode,
     /// Milliseconds after which it is stopped.
@@ -184,7 +184,7 @@ pub struct Execution {
     /// Path globs it may not.
     #[serde(alias = "blockedPaths")]
     pub blocked_paths: Vec<String>,
-    /// What environment it gets.
+    /// The environment of the sandbox.
     pub env: Env,
     /// Variables of an explicit environment.
     #[serde(alias = "allowedEnvVars")]
@@ -204,7 +204,7 @@ pub enum Sandbox {
     Container,
 }
 
-/// What network a sandbox has.
+/// The network of a sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkMode {
@@ -217,7 +217,7 @@ pub enum NetworkMode {
     Host,
 }
 
-/// What environment a tool gets.
+/// The environment of a tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Env {
@@ -226,11 +226,11 @@ pub enum Env {
     /// None of it.
     #[default]
     Clean,
-    /// What is named.
+    /// Only the named variables.
     Explicit,
 }
 
-/// What is put on the record of a tool.
+/// The parts of a tool's call that go on the record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Audit {
@@ -248,7 +248,7 @@ pub struct Audit {
     pub alert_on: Vec<String>,
 }
 
-/// What a tool's output is labelled.
+/// The labels of a tool's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Labels {

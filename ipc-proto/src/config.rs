@@ -34,7 +34,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What one process is handed.
+/// The configuration that one process receives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Section<T> {
@@ -44,7 +44,7 @@ pub struct Section<T> {
     pub own: T,
 }
 
-/// What `dialer` is handed.
+/// The configuration of `dialer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dialer {
@@ -101,7 +101,7 @@ pub struct Memory {
     pub min_output_length: u32,
     /// Most rows in the index of a block.
     pub max_index_entries: u16,
-    /// What is cut out of every text before it is kept, as regular expressions.
+    /// Regular expressions whose matches are cut out of every text before it is stored.
     pub sensitive_patterns: Vec<String>,
     /// The model whose vectors of the rows are kept.
     pub embedder: Option<String>,
@@ -123,7 +123,7 @@ pub struct Web {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebSearch {
-    /// Who is asked.
+    /// The search service.
     pub provider: SearchProvider,
     /// Base URL, for `searxng` or instead of the provider's own.
     pub base_url: Option<String>,
@@ -131,7 +131,7 @@ pub struct WebSearch {
     pub secret: Option<String>,
 }
 
-/// Who is asked for a search.
+/// A search service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchProvider {
@@ -161,7 +161,7 @@ pub struct WebReach {
     pub private_hosts: Vec<String>,
 }
 
-/// What `router` is handed.
+/// The configuration of `router`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Router {
@@ -181,6 +181,8 @@ pub struct Router {
     pub turns_at_once: u32,
     /// Turns of one user but the owner that may run at once.
     pub turns_per_user: u32,
+    /// Turns that may wait for a person and hold no place; each keeps its runner.
+    pub turns_asking: u32,
 }
 
 /// `[[user]]`.
@@ -191,7 +193,7 @@ pub struct User {
     pub name: String,
     /// Uids that are this user.
     pub uids: Vec<u32>,
-    /// What they may do.
+    /// The user's role.
     pub role: UserRole,
     /// `channel:platform-id`, opaque.
     pub identities: Vec<String>,
@@ -247,7 +249,7 @@ pub struct AgentLimits {
     pub same_call: u32,
 }
 
-/// What `gate` is handed.
+/// The configuration of `gate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
@@ -259,7 +261,7 @@ pub struct Gate {
     pub policy: Policy,
     /// `[tool.NAME]`: what is declared of tools, in place of what they declare themselves.
     pub tools: BTreeMap<String, crate::capability::Capability>,
-    /// What a client of the API may ask for beside the agents.
+    /// The endpoints that a client of the API may use beside the agents.
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
@@ -279,11 +281,11 @@ pub struct Service {
     pub oauth: bool,
     /// How it may be called.
     pub verbs: Vec<crate::credproxy::Verb>,
-    /// What the path of a call must begin with, whole segments; any if empty.
+    /// Prefixes of the path of a call, in whole segments; any path if empty.
     pub paths: Vec<String>,
-    /// Which agents may call it.
+    /// The agents that may call it.
     pub agents: Vec<String>,
-    /// What it is, for the model.
+    /// A description for the model.
     pub description: String,
     /// A header that it takes an idempotency key in.
     pub idempotency_header: Option<String>,
@@ -317,9 +319,9 @@ pub struct Policy {
 pub enum Autonomy {
     /// Everything but reads asks.
     Readonly,
-    /// What executes, sends, pays or deletes asks.
+    /// A call that executes, sends, pays or deletes needs an approval.
     Supervised,
-    /// What policy says.
+    /// The policies alone decide.
     #[default]
     Full,
 }
@@ -362,7 +364,7 @@ pub struct Curator {
 pub struct Embedder {
     /// The folder of the model.
     pub folder: String,
-    /// What vectors of this very model are called: [`crate::embedder::LOCAL`] and a part of the hash of its files.
+    /// The name that marks vectors of this very model: [`crate::embedder::LOCAL`] and a part of the hash of its files.
     pub name: String,
     /// Seconds without a text after which the model is let go of.
     pub idle_seconds: u32,
@@ -376,7 +378,7 @@ pub struct Gateway {
     pub listen: Option<String>,
     /// Origins that a page may have that asks over TCP with any key; a key may name more of its own.
     pub origins: Vec<String>,
-    /// What a request over TCP may say in `Host`, in lower case; never empty where it listens there.
+    /// Values of `Host` that a request over TCP may have, in lower case; never empty where it listens there.
     pub hosts: Vec<String>,
     /// Most bytes of a request's body.
     pub max_body: u32,
@@ -384,7 +386,7 @@ pub struct Gateway {
     pub requests_per_minute: u32,
 }
 
-/// What `control` is handed.
+/// The configuration of `control`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
@@ -398,7 +400,7 @@ pub struct Control {
     pub finding: Finding,
 }
 
-/// What of `[memory]` says how it is searched.
+/// The settings of `[memory]` that decide how it is searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {

@@ -61,7 +61,7 @@ pub enum Part {
     Video(Media),
 }
 
-/// What somebody said.
+/// A person's or a model's message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// The parts, in order; at least one in a message that is accepted.
@@ -117,7 +117,7 @@ impl Content {
     }
 }
 
-/// What is known of any image: whoever sent it, nobody knows whose words it shows.
+/// The label of any image: it can show anyone's text, whoever sent it.
 #[must_use]
 pub fn image_label() -> Label {
     Label::of(Trust::Untrusted, Class::Internal, "image")

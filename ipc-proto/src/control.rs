@@ -1,5 +1,5 @@
-//! What `agentctl` may ask. Who asks is known from the socket's peer credentials; each method names its least
-//! role beside the method; the guard refuses a method without one.
+//! The operations of `agentctl`. The caller is known from the socket's peer credentials; each method's least
+//! role stands beside it, and the guard refuses a method without one.
 
 mod status;
 
@@ -15,9 +15,12 @@ use crate::credproxy::{
 use crate::curator::{CuratorError, Edit, JobState, JobView, Listing, PromptJob};
 use crate::embedder::EmbedderError;
 use crate::gate::{POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
-use crate::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
+use crate::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
-use crate::memory::{self, Area, MemoryError, Said};
+use crate::memory::{
+    self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, MemoryError,
+    Muted, Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
+};
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::role::UserRole;
 use crate::router::{
@@ -34,17 +37,17 @@ pub use status::{HostStatus, Probed, ProcessStatus};
 /// A chat message, command, put or get from `agentctl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
-    /// In which session; made if it is new.
+    /// The session; made if it is new.
     pub session: SessionName,
-    /// With which agent.
+    /// The agent.
     pub agent: Option<Name>,
-    /// What is said.
+    /// The message.
     pub content: Content,
-    /// What is to be done.
+    /// The task.
     pub task: Task,
     /// A directory that was attached over the attach connection.
     pub workspace: Option<WorkspaceId>,
-    /// What its owner declares of that directory.
+    /// The label that its owner declares for that directory.
     pub workspace_label: Option<(Trust, Class)>,
     /// The same key twice is one message: lets `agentctl` ask again when control restarted.
     pub key: Text<256>,
@@ -59,16 +62,16 @@ pub struct LogChunk {
     pub next: u64,
 }
 
-/// Why control refused.
+/// The reason for which control refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ControlError {
-    /// This uid is nobody's, or their role does not reach.
+    /// The uid is no user's, or their role does not suffice.
     #[error("not allowed: this needs the role {0}")]
     NotAllowed(Name),
     /// No such process; the valid names are listed.
     #[error("no such process; there are: {0}")]
     NoProcess(Text<512>),
-    /// A process that is needed for this is not there.
+    /// A process that the call needs is not available.
     #[error("{0} is not there just now; try again")]
     Down(Name),
     /// The router's reason.
@@ -104,10 +107,10 @@ pub enum ControlError {
     /// No such act, or not in this jail.
     #[error("{0}; `agentctl redteam --list` names the acts")]
     NoAct(Text<256>),
-    /// Every process stands still for another copy of the state.
+    /// Every process is frozen for another copy of the state.
     #[error("every process stands still for another copy of the state; try again when that is made")]
     Frozen,
-    /// Some process could not be brought to stand still; all go on.
+    /// Some process could not be frozen; all were resumed.
     #[error("some process could not be brought to stand still; all go on, try again")]
     Restless,
 }
@@ -118,7 +121,7 @@ pub type Answer<T> = Result<T, ControlError>;
 service! {
     /// Operations.
     pub trait Control {
-        /// Who the caller is.
+        /// The caller's own user.
         [idempotent, 16, 15, Guest]
         async fn whoami() -> Answer<UserInfo>;
         /// The host and every process.
@@ -136,23 +139,23 @@ service! {
         /// Stops the host.
         [idempotent, 4, 15, Owner]
         async fn shutdown() -> Answer<()>;
-        /// Has every process but control stand still for at most `ms` (30,000 at most), so that the state on disk is
-        /// of one instant.
+        /// Freezes every process but control for at most `ms` (30,000 at most), so that the state on disk is of one
+        /// instant.
         [idempotent, 4, 15, Owner]
         async fn freeze(ms: u32) -> Answer<()>;
-        /// Lets them go on; whether they stood still until now.
+        /// Resumes them; returns true if they were frozen until now.
         [idempotent, 4, 15, Owner]
         async fn thaw() -> Answer<bool>;
-        /// Puts on the record that the kernel's word on this process differs from the table in so many properties.
+        /// Records that the kernel's view of this process differs from the table in this many properties.
         [idempotent, 4, 15, Owner]
         async fn drift(name: Name, properties: u16) -> Answer<()>;
-        /// Has a twin of this process try this act in its jail. What comes out as it must not is on the record.
+        /// Has a probe try this act in the jail of this process. An unexpected outcome is on the record.
         [idempotent, 4, 60, Owner]
         async fn probe(name: Name, act: Name) -> Answer<Probed>;
-        /// Puts on the record that the jails were tried by so many acts, of which so many came out as they must not.
+        /// Records that the jails were tried by `acts` acts, and that `surprises` of them had an unexpected outcome.
         [idempotent, 4, 15, Owner]
         async fn probed(acts: u32, surprises: u32) -> Answer<()>;
-        /// What a process wrote, from byte `from` of its log on; waits up to `wait_ms` (20,000 at most).
+        /// The log of a process from byte `from` on; waits up to `wait_ms` (20,000 at most).
         [idempotent, 128, 30, Owner]
         async fn logs(name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk>;
         /// Named events after number `after`.
@@ -161,7 +164,7 @@ service! {
         /// Accepts a message.
         [idempotent, 8192, 20, Guest]
         async fn submit(ask: Ask) -> Answer<Accepted>;
-        /// Accepts words for a turn that is under way in one of the caller's sessions.
+        /// Accepts a message into a turn that is under way in one of the caller's sessions.
         [idempotent, 64, 20, Guest]
         async fn steer(steer: Steer) -> Answer<Steering>;
         /// Events of a turn from number `from` on; waits up to 20 s for the first.
@@ -170,7 +173,7 @@ service! {
         /// Cancels a turn.
         [idempotent, 4, 15, Guest]
         async fn cancel(turn: TurnId) -> Answer<()>;
-        /// Types for the program of a turn, as [`crate::router::Router::type_in`].
+        /// Sends input to the program of a turn, as [`crate::router::Router::type_in`].
         [idempotent, 32, 15, User]
         async fn type_in(turn: TurnId, number: u64, typed: Typed) -> Answer<bool>;
         /// Sessions; of everyone for the owner.
@@ -188,24 +191,25 @@ service! {
         /// One message in full.
         [idempotent, 2560, 15, User]
         async fn message(id: MessageId) -> Answer<MessageView>;
-        /// Takes back a message that has not begun; gives what was said.
+        /// Takes back a message that has not begun; returns its text.
         [idempotent, 512, 15, Guest]
         async fn recall(id: MessageId) -> Answer<Text<TEXT_BOUND>>;
-        /// Puts a dead letter into the queue again, with other words if there are some.
+        /// Puts a failed message into the queue again, with another text if there is one.
         [idempotent, 512, 20, User]
         async fn requeue(id: MessageId, text: Option<Text<TEXT_BOUND>>) -> Answer<Accepted>;
-        /// Has nothing be started in one of the caller's sessions, or in all of them (in everyone's for the owner); or
-        /// takes that back.
+        /// Pauses the queue of one of the caller's sessions, or of all of them (of everyone's for the owner), or
+        /// resumes it.
         [idempotent, 4, 15, User]
         async fn pause(session: Option<SessionName>, paused: bool) -> Answer<()>;
-        /// Ends every turn of one of the caller's sessions, or of all of them (of everyone's for the owner), and what
-        /// waits behind it. Asked `again`, because nobody answered, the numbers are of both times.
+        /// Ends every turn of one of the caller's sessions, or of all of them (of everyone's for the owner), and the
+        /// messages that wait behind it. With `again`, after a call without an answer, the numbers are those of both
+        /// calls.
         [idempotent, 4, 15, Guest]
         async fn stop(session: Option<SessionName>, again: bool) -> Answer<Stopped>;
         /// The queue in numbers.
         [idempotent, 16, 15, User]
         async fn queue() -> Answer<QueueInfo>;
-        /// Every state a message went through.
+        /// Every state of a message so far.
         [idempotent, 64, 15, User]
         async fn trace(message: MessageId) -> Answer<List<Passed, 128>>;
         /// All users.
@@ -229,9 +233,75 @@ service! {
         /// Forgets a workspace.
         [idempotent, 4, 15, User]
         async fn remove_workspace(id: WorkspaceId) -> Answer<()>;
-        /// Asks or changes the caller's own memory. What was not typed by a person, as its source says, is marked so.
+        /// Rows of the caller's own memory by their ids. [`memory::Memory`] describes this and the following methods in
+        /// full.
+        [idempotent, 20480, 20, User]
+        async fn memory_read(area: Area, ids: List<MemoryId, MOST_IDS>) -> Answer<List<Row, HITS>>;
+        /// The material that an observation was made from.
+        [idempotent, 128, 20, User]
+        async fn memory_raw(area: Area, id: MemoryId) -> Answer<Raw>;
+        /// Rows, newest first.
+        [idempotent, 20480, 20, User]
+        async fn memory_list(area: Area, filter: memory::Filter, limit: u16, start: Start) -> Answer<List<Row, HITS>>;
+        /// The rows that answer a question best.
         [idempotent, 20480, 40, User]
-        async fn memory(area: Area, ask: memory::Ask) -> Answer<Said>;
+        async fn memory_find(area: Area, question: Box<Question>) -> Answer<Box<Answered>>;
+        /// Rows around an anchor in time.
+        [idempotent, 20480, 20, User]
+        async fn memory_timeline(area: Area, around: Neighbourhood) -> Answer<List<Row, HITS>>;
+        /// Every revision of a row.
+        [idempotent, 20480, 20, User]
+        async fn memory_history(area: Area, id: MemoryId) -> Answer<List<Row, HITS>>;
+        /// Sessions of clients, newest first.
+        [idempotent, 256, 20, User]
+        async fn memory_sessions(
+            area: Area, project: Option<Project>, limit: u16, start: Start<SessionId>
+        ) -> Answer<List<SessionRow, HITS>>;
+        /// The block that is put before a model, as the gate gives it.
+        [idempotent, 512, 40, User]
+        async fn memory_block(area: Area, ask: Box<BlockAsk>) -> Answer<Box<Block>>;
+        /// The size of the area, in numbers.
+        [idempotent, 64, 20, User]
+        async fn memory_stats(area: Area) -> Answer<memory::Stats>;
+        /// Rows that cannot be read.
+        [idempotent, 4, 20, User]
+        async fn memory_unread(area: Area, each: bool) -> Answer<Unread>;
+        /// Stores a row. One that a person did not type, as its source says, is marked so.
+        [idempotent, 512, 20, User]
+        async fn memory_write(area: Area, entry: Box<Entry>) -> Answer<MemoryId>;
+        /// Writes a new row in the place of one.
+        [idempotent, 512, 20, User]
+        async fn memory_revise(area: Area, id: MemoryId, entry: Box<Entry>, reason: Text<512>) -> Answer<MemoryId>;
+        /// Removes a row and leaves a tombstone.
+        [idempotent, 4, 20, User]
+        async fn memory_remove(area: Area, id: MemoryId, reason: Text<512>) -> Answer<()>;
+        /// Puts back a row that was exported.
+        [idempotent, 640, 20, User]
+        async fn memory_restore(area: Area, row: Box<Restored>) -> Answer<Option<MemoryId>>;
+        /// Stores an event that a client's hook captured.
+        [idempotent, 128, 20, User]
+        async fn memory_capture(area: Area, capture: Box<Capture>) -> Answer<Option<MemoryId>>;
+        /// Checks a row as `memory_write` does and stores nothing.
+        [idempotent, 512, 20, User]
+        async fn memory_judge(area: Area, entry: Box<Entry>) -> Answer<()>;
+        /// Makes a removed row current again.
+        [idempotent, 4, 20, User]
+        async fn memory_unremove(area: Area, id: MemoryId) -> Answer<()>;
+        /// Accepts a proposed row.
+        [idempotent, 4, 20, User]
+        async fn memory_accept(area: Area, id: MemoryId) -> Answer<()>;
+        /// Forgets rows.
+        [idempotent, 4, 20, User]
+        async fn memory_forget(area: Area, what: Forget, purge: bool, dry_run: bool) -> Answer<Forgotten>;
+        /// Puts back a client's session that was exported.
+        [idempotent, 4, 20, User]
+        async fn memory_restore_session(area: Area, session: Box<RestoredSession>) -> Answer<bool>;
+        /// Turns the block and the capture of a session or a project off, or on again.
+        [idempotent, 4, 20, User]
+        async fn memory_mute(area: Area, what: Muted, mute: bool) -> Answer<()>;
+        /// Builds the indexes anew and has every vector made again.
+        [idempotent, 64, 20, User]
+        async fn memory_reindex(area: Area) -> Answer<memory::Stats>;
         /// The queue of background work; with a state, only jobs in it.
         [idempotent, 512, 20, Owner]
         async fn curator_jobs(state: Option<JobState>) -> Answer<Listing>;
@@ -283,10 +353,10 @@ service! {
         /// The signed digest of a day, counted in days since 1970-01-01 (UTC).
         [idempotent, 32, 20, Owner]
         async fn audit_digest(day: u32) -> Answer<Text<NOTE>>;
-        /// Has audit sign with a new key; asked twice, there are two rotations, which is no harm.
+        /// Has audit sign with a new key; a repeated call makes two rotations, which is harmless.
         [idempotent, 32, 20, Owner]
         async fn audit_rotate_key() -> Answer<Rotation>;
-        /// Keeps a checkpoint of another host's record on this one's; asked twice, it stands there twice.
+        /// Records a checkpoint of another host on this host's record; a repeated call records it twice.
         [idempotent, 4, 20, Owner]
         async fn audit_witness(head: TreeHead) -> Answer<()>;
         /// Stores a secret that was sealed to credproxy's public key.
@@ -304,16 +374,16 @@ service! {
         /// One approval in full.
         [idempotent, 640, 15, User]
         async fn approval(id: ApprovalId) -> Answer<ApprovalView>;
-        /// Answers one: `hash` is that of the action the caller was shown.
+        /// Answers one: `hash` is that of the action that the caller was shown.
         [idempotent, 4, 20, User]
         async fn answer(id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo>;
         /// Grants that hold.
         [idempotent, 128, 15, User]
         async fn grants() -> Answer<List<Grant, 256>>;
-        /// Takes a grant back.
+        /// Revokes a grant.
         [idempotent, 4, 15, User]
         async fn revoke(id: ApprovalId) -> Answer<()>;
-        /// A call that was decided on, with what the decision rests on.
+        /// A call that was decided on, with the grounds of the decision.
         [idempotent, 640, 15, User]
         async fn call(id: CallId) -> Answer<Released>;
         /// Every policy file that holds.
@@ -325,7 +395,7 @@ service! {
         /// Removes one.
         [idempotent, 4, 25, Owner]
         async fn remove_policy(name: Name) -> Answer<Name>;
-        /// Keeps a key of the API for the caller, by the hash of what its client will send.
+        /// Stores a key of the API for the caller, by the hash of the secret that its client will present.
         [idempotent, 32, 20, User]
         async fn key_create(name: Name, scope: KeyScope, presented: Presented) -> Answer<KeyInfo>;
         /// The caller's keys; everyone's for the owner.
@@ -334,19 +404,19 @@ service! {
         /// Revokes one.
         [idempotent, 4, 20, User]
         async fn key_revoke(name: Name) -> Answer<()>;
-        /// Has a model answer one short question, and says how it did.
+        /// Has a model answer one short question, and returns its times and cost.
         [once, 4, 155, Owner]
         async fn model_test(model: ModelName) -> Answer<Tried>;
-        /// What was used since `since_ms`.
+        /// Usage since `since_ms`.
         [idempotent, 256, 30, Owner]
         async fn model_usage(by: GroupBy, since_ms: u64) -> Answer<List<UsageRow, 256>>;
         /// Every budget and how it stands.
         [idempotent, 64, 30, Owner]
         async fn model_budgets() -> Answer<List<BudgetInfo, 64>>;
-        /// Binds a secret to less than it is bound to.
+        /// Narrows the permitted use of a secret.
         [idempotent, 16, 15, Owner]
         async fn cred_bind(name: Name, binding: Binding, lease: Lease) -> Answer<()>;
-        /// Has a secret be used no more.
+        /// Revokes a secret.
         [idempotent, 4, 15, Owner]
         async fn cred_revoke(name: Name) -> Answer<()>;
         /// The vault as a whole.
@@ -361,7 +431,7 @@ service! {
         /// Seals every secret under a new key of its own.
         [idempotent, 4, 45, Owner]
         async fn cred_rotate() -> Answer<()>;
-        /// Every secret with its value, sealed to who asks, who has sealed what opens the vault.
+        /// Every secret with its value, sealed to the caller, who has sealed the key that opens the vault.
         [idempotent, 4352, 45, Owner]
         async fn cred_export(sealed: Blob<PARCEL_BOUND>) -> Answer<Blob<EXPORT_BOUND>>;
         /// Sends one request with a secret in it; gives the status of the reply and nothing else.
@@ -370,7 +440,7 @@ service! {
     }
 }
 
-/// The least role for a method; `None` for one that there is not, which is refused.
+/// The least role for a method; `None` for an unknown method, which is refused.
 #[must_use]
 pub fn least_role(method: &str) -> Option<UserRole> {
     METHODS.iter().find(|it| it.name == method).and_then(|it| it.role)

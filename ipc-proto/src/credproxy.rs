@@ -1,5 +1,5 @@
-//! Credproxy keeps secrets. A value goes in sealed to its public key and never comes out again, save into a
-//! request to a host it is bound to.
+//! Credproxy stores secrets. A value comes in sealed to its public key and never leaves, except in a
+//! request to a host that it is bound to.
 
 mod login;
 mod sealing;
@@ -10,7 +10,7 @@ pub use login::{Grant, LOGIN, Login, LoginInfo, REPLY_BOUND};
 pub use sealing::{Exported, Purpose, binding, open_parcel, parcel};
 use serde::{Deserialize, Serialize};
 
-/// Where the key of the vault comes from.
+/// The source of the vault's key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeySource {
@@ -46,7 +46,7 @@ pub struct Header {
     pub value: Text<1024>,
 }
 
-/// What stands in the place of a secret's value in a path, a query or a body until credproxy swaps it.
+/// The placeholder for a secret's value in a path, a query or a body; credproxy replaces it.
 pub const PLACEHOLDER: &str = "__cordon_secret__";
 
 /// A place of a request that a secret can go to. Nowhere else in the request may [`PLACEHOLDER`] stand.
@@ -55,31 +55,31 @@ pub const PLACEHOLDER: &str = "__cordon_secret__";
 pub enum At {
     /// A header.
     Header {
-        /// Which.
+        /// The header's name.
         name: Name,
-        /// What stands before the value, such as `Bearer `.
+        /// The text before the value, such as `Bearer `.
         prefix: Text<32>,
     },
     /// The value of this parameter of the query.
     Query {
-        /// Which.
+        /// The parameter's name.
         name: Name,
     },
     /// The one segment of the path that [`PLACEHOLDER`] stands in, alone or with other text around it.
     Segment,
     /// The value of this field of a JSON object or of a form, which is [`PLACEHOLDER`].
     Field {
-        /// Which.
+        /// The field's name.
         name: Name,
     },
 }
 
-/// Where a secret is put.
+/// The place for a secret in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Which secret.
+    /// The secret's name.
     pub secret: Name,
-    /// Where it goes.
+    /// The place.
     pub at: At,
 }
 
@@ -92,7 +92,7 @@ impl Placement {
     }
 }
 
-/// How a request is sent.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verb {
@@ -129,25 +129,25 @@ impl Verb {
     }
 }
 
-/// What a secret is for. Its use for anything else is refused, and is an alert.
+/// The permitted use of a secret. Any other use is refused, and is an alert.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Binding {
     /// Hosts it may go to, each exact: `host` or `host:port`; one at least.
     pub hosts: List<Text<253>, 8>,
-    /// How it may be sent; any if empty.
+    /// The methods with which it may be sent; any if empty.
     pub verbs: List<Verb, 6>,
-    /// What the path must begin with, whole segments; any if empty.
+    /// Prefixes of the path, in whole segments; any path if empty.
     pub paths: List<Text<256>, 8>,
-    /// Where in the request it may stand; any header if empty, and nothing but a header.
+    /// The places in a request where it may stand; any header if empty, and nothing but a header.
     pub at: List<At, 4>,
 }
 
-/// How long and how often a secret may be used.
+/// The bounds on a secret's use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Until when, unix ms; with no end if `None`.
+    /// The end of the lease, unix ms; `None` for no end.
     pub until_ms: Option<u64>,
-    /// How often; without a bound if `None`.
+    /// The number of uses; unbounded if `None`.
     pub uses: Option<u64>,
 }
 
@@ -170,19 +170,19 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reply(pub u64);
 
-/// How a reply begins.
+/// The head of a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// To pull the body by.
+    /// The stream by which the body is pulled.
     pub reply: Reply,
     /// HTTP status.
     pub status: u16,
     /// `Retry-After`, seconds.
     pub retry_after: Option<u32>,
-    /// `content-type`, `location` and those that tell of rate limits and of the request's id, where they came and are
+    /// `content-type`, `location` and the headers about rate limits and the request's id, where they are present and
     /// short; secrets are cut out of them as of a body.
     pub headers: List<Header, 16>,
-    /// What of the body came with it: of a short one all, of a slow one nothing.
+    /// The first part of the body: all of a short one, nothing of a slow one.
     pub first: Chunk,
 }
 
@@ -195,39 +195,39 @@ pub struct Chunk {
     pub last: bool,
 }
 
-/// What may be known of a secret.
+/// The public facts about a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecretInfo {
     /// Its name.
     pub name: Name,
-    /// What it is for.
+    /// The permitted use.
     pub binding: Binding,
-    /// How long and how often it may be used.
+    /// The bounds on its use.
     pub lease: Lease,
-    /// True if it was revoked: it is used no more, and still looked for in replies.
+    /// True if it was revoked: it is not used any more, and still looked for in replies.
     pub revoked: bool,
     /// When it was set, unix ms.
     pub set_ms: u64,
     /// How often it has been used.
     pub uses: u64,
-    /// When last, unix ms; 0 if never.
+    /// The time of the last use, unix ms; 0 if never.
     pub used_ms: u64,
-    /// Of a login of OAuth: how long it holds.
+    /// The validity of an OAuth login, where the secret is one.
     pub login: Option<LoginInfo>,
 }
 
 /// The vault as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VaultInfo {
-    /// Where its key comes from.
+    /// The source of its key.
     pub key: KeySource,
     /// True if it waits for its passphrase.
     pub locked: bool,
-    /// True if there is none yet: the first passphrase makes it.
+    /// True if it does not exist yet: the first passphrase makes it.
     pub empty: bool,
 }
 
-/// Why a request was not sent, or a secret not stored.
+/// The reason for which a request was not sent, or a secret not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum CredError {
     /// No secret of this name.
@@ -283,13 +283,13 @@ pub enum CredError {
     /// The vault waits for its passphrase.
     #[error("the vault is locked; unlock it with `agentctl cred unlock`")]
     Locked,
-    /// What should open the vault does not.
+    /// The passphrase does not open the vault.
     #[error("this is not the vault's passphrase or key")]
     WrongPassphrase,
     /// A passphrase that is too short or too long.
     #[error("a passphrase has 12 to 1,024 bytes")]
     BadPassphrase,
-    /// The configuration has the vault opened by something else.
+    /// The configuration has the vault opened by another key.
     #[error("the vault is not opened by a passphrase; `[credproxy] key = \"passphrase\"` has it so")]
     NotByPassphrase,
     /// The secret was revoked.
@@ -307,13 +307,13 @@ pub enum CredError {
     /// A secret for a field of a body cannot be tried by a request without one.
     #[error("the secret goes into a body, which a trial has not")]
     NoTrial,
-    /// The secret's mark stands nowhere, twice, or elsewhere than where the secret goes.
+    /// The placeholder stands nowhere, twice, or in another place than the secret's.
     #[error("the mark of the secret must stand once in the request, exactly where the secret goes")]
     Misplaced,
-    /// The server that gives out tokens refused, or what it said cannot be used.
+    /// The token server refused, or its answer cannot be used.
     #[error("the login has ended or was refused; log in again with `agentctl cred login`")]
     Login,
-    /// A reply is searched for secrets, which a compressed one cannot be.
+    /// A reply is searched for secrets, which is impossible in a compressed one.
     #[error(
         "the upstream compressed its reply although it was asked for `identity`, and a compressed reply is refused"
     )]
@@ -323,8 +323,8 @@ pub enum CredError {
 /// Bytes at the beginning of a secret by which a text is searched for it; a secret is never shorter.
 pub const WINDOW: usize = 8;
 
-/// By what the scanner finds a secret of the host in a text without knowing it: keyed, so that nobody without the
-/// key can try values, and new at each start of credproxy.
+/// A fingerprint by which the scanner finds a secret of the host in a text without knowing it: keyed, so that
+/// values cannot be tried without the key, and new at each start of credproxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint {
     /// Bytes of the whole secret.
@@ -336,7 +336,7 @@ pub struct Fingerprint {
 }
 
 /// The keyed hash of eight bytes by which every offset of a text is looked at. It keeps 32 of 64 bits, so that
-/// whoever has the key as well still does not have the bytes.
+/// the key does not give the bytes away.
 #[must_use]
 pub fn window(key: &[u8; 32], bytes: [u8; WINDOW]) -> u32 {
     let word = |at: usize| {
@@ -355,8 +355,9 @@ pub struct Fingerprints {
     pub version: u64,
     /// The key of the HMAC.
     pub key: [u8; 32],
-    /// One per secret, and per token of a login.
-    pub prints: List<Fingerprint, 512>,
+    /// Two per secret and per token of a login: of its characters in lower case without white space, forwards and backwards.
+    /// One of mostly white space has those of its bytes as they are.
+    pub prints: List<Fingerprint, 1536>,
 }
 
 service! {
@@ -382,7 +383,7 @@ service! {
         [idempotent, 4, 10]
         async fn remove(name: Name) -> Result<(), CredError>;
         /// The fingerprints of every secret, once they are of another version than `known`; waits up to 20 s.
-        [idempotent, 32, 30]
+        [idempotent, 80, 30]
         async fn fingerprints(known: Option<u64>) -> Fingerprints;
         /// Binds a secret to less than it is bound to, and gives it a shorter lease.
         [idempotent, 16, 10]

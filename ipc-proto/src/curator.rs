@@ -1,5 +1,5 @@
-//! Curator's queue of background model work, as its owner sees and steers it. It holds no text of anybody's memory: what
-//! a job is about is memory's to show. A prompt that the owner put in stands here, and its answer.
+//! Curator's queue of background model work, as its owner sees and steers it. It holds no text of anybody's memory. A
+//! prompt of the owner stands here, and its answer.
 
 use crate::ids::{JobId, UserId};
 use crate::memory::Area;
@@ -15,7 +15,7 @@ pub const ANSWER_BOUND: usize = 128 * 1024;
 /// Jobs in one listing.
 pub const LISTED: usize = 200;
 
-/// How soon a job is done. One that waits ages: after ten minutes it stands where a new one of the next priority would.
+/// The priority of a job. A waiting job ages: after ten minutes it stands where a new one of the next priority would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Priority {
@@ -28,7 +28,7 @@ pub enum Priority {
     Low,
 }
 
-/// What an answer is to be.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerType {
@@ -37,19 +37,19 @@ pub enum AnswerType {
     Response,
     /// A JSON value; the model is asked once more if it is none.
     Json,
-    /// What the model said, as it said it.
+    /// The model's text, unchanged.
     Raw,
 }
 
-/// What a job does.
+/// The kind of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobKind {
     /// Has a model answer a prompt of the owner's.
     Ask,
-    /// Makes an observation of what was captured.
+    /// Makes an observation of a captured event.
     Compress,
-    /// Says what came of a session.
+    /// Summarises a session.
     Summarise,
     /// Compares an observation with those like it.
     Resolve,
@@ -57,7 +57,7 @@ pub enum JobKind {
     Embed,
 }
 
-/// Where a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobState {
@@ -76,36 +76,36 @@ pub enum JobState {
 pub struct JobInfo {
     /// Its id.
     pub id: JobId,
-    /// What it does.
+    /// The job's kind.
     pub kind: JobKind,
-    /// Where it is.
+    /// The job's state.
     pub state: JobState,
-    /// How soon.
+    /// Its priority.
     pub priority: Priority,
-    /// For whom.
+    /// The user that it works for.
     pub owner: UserId,
-    /// In which part of their memory.
+    /// The part of their memory that it works on.
     pub area: Area,
-    /// Which row or session it is about; empty for a prompt.
+    /// The row or session that it is about; empty for a prompt.
     pub about: Text<64>,
     /// The model; none if it needs none.
     pub model: Option<ModelName>,
-    /// Times that it was begun and failed, or is under way.
+    /// The number of attempts, a running one included.
     pub attempts: u32,
-    /// When it came, unix ms.
+    /// The time at which it came, unix ms.
     pub created_ms: u64,
-    /// Before when it is not begun, unix ms.
+    /// The earliest start, unix ms.
     pub due_ms: u64,
-    /// Why it failed last, or what is wrong with its answer; empty if nothing did and nothing is.
+    /// The last failure, or the defect of its answer; empty if there is none.
     pub reason: Text<512>,
 }
 
 /// A job in full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobView {
-    /// As it is listed.
+    /// The job as a listing shows it.
     pub info: JobInfo,
-    /// What the answer is to be.
+    /// The form of the answer.
     pub wants: AnswerType,
     /// The prompt; empty for work of memory's.
     pub prompt: Text<PROMPT_BOUND>,
@@ -118,16 +118,16 @@ pub struct JobView {
 pub struct Held {
     /// The provider, or `tokens a day`.
     pub resource: Name,
-    /// Until when, unix ms.
+    /// The end of the hold, unix ms.
     pub until_ms: u64,
-    /// Why.
+    /// The cause.
     pub reason: Text<512>,
 }
 
 /// The queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
-    /// Nothing is begun until somebody lets it go on.
+    /// No job is begun until somebody resumes the queue.
     pub paused: bool,
     /// Jobs that wait.
     pub waiting: u32,
@@ -135,7 +135,7 @@ pub struct Listing {
     pub running: u32,
     /// Jobs that were given up.
     pub dead: u32,
-    /// What is held.
+    /// Jobs that are held.
     pub held: List<Held, 16>,
     /// Tokens that were used today (UTC).
     pub tokens_today: u64,
@@ -148,28 +148,28 @@ pub struct Listing {
 /// A prompt of the owner's, to be answered in the background.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptJob {
-    /// What is asked.
+    /// The prompt.
     pub prompt: Text<PROMPT_BOUND>,
-    /// What the answer is to be.
+    /// The form of the answer.
     pub wants: AnswerType,
-    /// How soon.
+    /// Its priority.
     pub priority: Priority,
-    /// Which model; curator's own without one.
+    /// The model; curator's own if none.
     pub model: Option<ModelName>,
 }
 
-/// What is to be changed of a job; what is none stays.
+/// Changes to a job; a field that is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
-    /// Other words; of a prompt alone.
+    /// Another text; for a prompt alone.
     pub prompt: Option<Text<PROMPT_BOUND>>,
-    /// How soon.
+    /// Another priority.
     pub priority: Option<Priority>,
     /// Another model.
     pub model: Option<ModelName>,
 }
 
-/// Why curator refused.
+/// The reason for which curator refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum CuratorError {
     /// No such job.

@@ -114,6 +114,20 @@ pub enum DialError {
     /// Some address of the name is not public.
     #[error("the name resolves to an address that is not public")]
     NotPublic,
+    /// Some address of the name is this machine's own, or on a network that it is attached to.
+    #[error(
+        "{address} is this machine's own or on a network that it is attached to; web may reach a host of [web] private_hosts \
+         there, and no secret is sent there"
+    )]
+    Local {
+        /// The address.
+        address: IpAddr,
+    },
+    /// The kernel's route tables cannot be read, so no address can be judged.
+    #[error(
+        "this machine's routes cannot be read, so that no address can be judged; the log of dialer says why"
+    )]
+    Routes,
     /// The name does not resolve.
     #[error("the name does not resolve")]
     Unresolved,

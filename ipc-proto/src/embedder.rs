@@ -6,8 +6,8 @@ use crate::service::service;
 use crate::{Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What the names of its models begin with: what stands behind it says which model, so that vectors of two are never
-/// compared.
+/// The prefix of the names of its models. The rest of a name identifies the model, so that vectors of two models are
+/// never compared.
 pub const LOCAL: &str = "local:";
 
 /// Returns whether vectors of this name are made by embedder rather than by a provider's model.
@@ -36,7 +36,7 @@ pub enum EmbedderError {
 service! {
     /// A model of this machine.
     pub trait Embedder {
-        /// What the model of this name makes of a text, of which it reads the first 256 word pieces.
+        /// The vector that the model of this name computes for a text; it reads the first 256 word pieces.
         [idempotent, 256, 60]
         async fn embed(by: Name, text: Text<RAW_BOUND>) -> Result<Vector, EmbedderError>;
         /// That the model could be loaded when that was tried last; why not, if it could not.

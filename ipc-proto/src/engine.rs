@@ -4,7 +4,7 @@
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What a program needs besides the addresses of the model API.
+/// The needs of a program besides the addresses of the model API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
@@ -35,11 +35,11 @@ pub struct Engine {
     pub command: List<Text<1024>, 32>,
     /// Arguments behind those by which it goes on with a session of its own, [`TOKEN`] in one of them.
     pub resume: List<Text<1024>, 8>,
-    /// What it says.
+    /// The format of its output.
     pub format: Format,
     /// In what form it is asked, and so whether it takes in words on its way.
     pub input: Input,
-    /// What it needs besides the addresses of the model API.
+    /// Its needs besides the addresses of the model API.
     pub profile: Profile,
     /// Files and folders beneath its home that hold what it knows of a session.
     pub keeps: List<Text<256>, 8>,
@@ -72,7 +72,7 @@ pub enum Input {
     StreamJson,
 }
 
-/// What is kept of an engine's session.
+/// The stored state of an engine's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedState {
     /// Its own name of it.
@@ -83,12 +83,12 @@ pub struct SavedState {
     pub missed: u32,
 }
 
-/// What a runner is told of its engine.
+/// The engine's work, as a runner receives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// How it is run.
     pub engine: Engine,
-    /// What it is to go on with, if it has been here before.
+    /// The state to continue from, if the engine ran in this session before.
     pub kept: Option<SavedState>,
     /// How many of the messages are history.
     pub history: u32,
@@ -96,7 +96,7 @@ pub struct Work {
     pub recalled: bool,
 }
 
-/// What an engine does, as its program says it.
+/// An event of an engine, as its program reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineEvent {
     /// A program was started for the turn; what one before it said does not stand.
@@ -109,19 +109,19 @@ pub enum EngineEvent {
         number: u32,
         /// Its name of the tool.
         tool: Name,
-        /// What it is used on.
+        /// The tool's arguments.
         args: Text<4096>,
     },
     /// How far that is.
     ToolProgress {
-        /// Which.
+        /// The tool call's number.
         number: u32,
         /// A short line.
         line: Text<256>,
     },
     /// That came to an end.
     ToolEnd {
-        /// Which.
+        /// The tool call's number.
         number: u32,
         /// It failed.
         failed: bool,

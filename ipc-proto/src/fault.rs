@@ -1,4 +1,4 @@
-//! What a call across an edge can come to besides its answer.
+//! The outcomes of a call across an edge besides its answer.
 
 /// Why a call has no answer. Domain errors are part of the answer and stand in the interface file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
@@ -18,7 +18,7 @@ pub enum Fault {
     Unreachable,
     /// The peer has no room for another connection of this caller's.
     #[error("no room for another connection")]
-    NoSeat,
+    NoSlot,
     /// No answer within the method's deadline.
     #[error("no answer within the deadline")]
     Deadline,

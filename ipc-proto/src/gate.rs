@@ -1,10 +1,13 @@
-//! What the gate tells operators, and the owner's policies. What it does for runners is in `runner_gate`.
+//! The gate's interface for operators, and for the owner's policies. Its interface for runners is `runner_gate`.
 
 use crate::api::Caller;
 use crate::embedder::EmbedderError;
-use crate::ids::UserId;
+use crate::ids::{MemoryId, SessionId, UserId};
 use crate::label::Label;
-use crate::memory::{self, Answered, Area, Block, BlockAsk, MemoryError, Question, Said};
+use crate::memory::{
+    Answered, Area, Block, BlockAsk, Entry, Filter, HITS, MOST_IDS, MemoryError, Neighbourhood, Project,
+    Question, Raw, Restored, Row, SessionRow, Start, Unread,
+};
 use crate::model::{
     BudgetInfo, Embedded, Embedding, GroupBy, ModelError, ModelInfo, ModelName, Piece, Request, StreamId,
     UsageRow,
@@ -16,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes of one policy file.
 pub const POLICY_BOUND: usize = 64 * 1024;
 /// Rows that a model puts into order at once.
-pub const TO_ORDER: usize = 20;
+pub const RERANK_ROWS: usize = 20;
 /// Bytes of each that it reads.
 pub const ROW: usize = 1024;
 /// Policy files of the owner.
@@ -38,7 +41,7 @@ pub struct PolicyInfo {
 /// Every policy file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicySet {
-    /// Hash of all of them: it stands in every verdict.
+    /// Hash of all of them; every verdict names it.
     pub version: Name,
     /// The files.
     pub files: List<PolicyInfo, 40>,
@@ -47,14 +50,14 @@ pub struct PolicySet {
 /// Why a policy file was refused. The running ones stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PolicyError {
-    /// It does not parse, or does not fit the schema; Cedar's own words.
+    /// It does not parse, or does not fit the schema; the text is Cedar's.
     #[error("{name}:{line}: {message}")]
     Invalid {
         /// The file.
         name: Name,
-        /// Where.
+        /// The line.
         line: u32,
-        /// Cedar's words.
+        /// Cedar's message.
         message: Text<2048>,
     },
     /// The name is built in, or is not one of letters, digits, `-` and `_`.
@@ -65,7 +68,7 @@ pub enum PolicyError {
     /// No such file; the valid names are listed.
     #[error("no such policy file; there are: {0}")]
     NoPolicy(Text<1024>),
-    /// There are as many as there may be.
+    /// The owner has the most policy files that are allowed.
     #[error("there are {POLICIES} policy files already; remove one first")]
     Full,
     /// It could not be made durable or recorded; nothing was changed.
@@ -73,7 +76,7 @@ pub enum PolicyError {
     NotDurable,
 }
 
-/// Why a wish of the API was refused.
+/// The reason for which a request of the API was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum RelayError {
     /// No key of this host, or it was revoked or has ended.
@@ -85,10 +88,10 @@ pub enum RelayError {
     /// The text may not go to a model; the policies are named.
     #[error("this text may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
     Policy(List<Name, 16>),
-    /// The scanner found what may not leave; the rules are named.
+    /// The scanner found content that may not leave; the rules are named.
     #[error("the scanner keeps this text back ({0})")]
     Blocked(Text<512>),
-    /// More than this key may ask for at once or within a minute.
+    /// More than this key may request at once or within a minute.
     #[error("too many requests; try again in {retry_s} s")]
     Busy {
         /// Seconds after which to try again.
@@ -97,10 +100,10 @@ pub enum RelayError {
     /// The model failed.
     #[error("{0}")]
     Model(ModelError),
-    /// A process that every effect needs is not there: nothing leaves.
+    /// A process that every effect needs is not available: nothing leaves.
     #[error("{0} is not there; nothing leaves without it")]
     Down(Name),
-    /// The key is one of some agents' alone, or memory is asked for what no client of the API may have done.
+    /// The key is restricted to some agents, or the call is one that no client of the API may make.
     #[error(
         "this key does not reach that of memory: one that may use every agent reads and writes, and only the person's own command does more"
     )]
@@ -119,39 +122,39 @@ pub enum RelayError {
 /// An answer that was begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
-    /// By which the rest is pulled.
+    /// The stream by which the rest is pulled.
     pub stream: StreamId,
-    /// What came of it at once, scanned; nothing is pulled after its end.
+    /// The first pieces of the reply, scanned; nothing is pulled after its end.
     pub pieces: List<Piece, 64>,
 }
 
-/// Rows whose order by one question a model is to say. Whoever asked for them waits.
+/// Rows that a model orders by one question, while a caller waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToOrder {
-    /// By which the order is told.
+pub struct RerankRequest {
+    /// The number by which the order is reported.
     pub id: u64,
-    /// Whose memory they are of.
+    /// The owner of the memory that the rows are from.
     pub owner: UserId,
-    /// What is known of the question and of all the rows.
+    /// The label of the question and all the rows together.
     pub label: Label,
     /// The question.
     pub words: Text<2048>,
     /// The beginning of each row, in the order that they have.
-    pub rows: List<Text<ROW>, TO_ORDER>,
-    /// How long the order is waited for, ms.
+    pub rows: List<Text<ROW>, RERANK_ROWS>,
+    /// The time for which the order is waited for, ms.
     pub patience_ms: u32,
 }
 
-/// How a model answered when it was tried.
+/// The result of a trial of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// To its first piece, ms.
+    /// The time to its first piece, ms.
     pub first_ms: u32,
-    /// To its end, ms.
+    /// The time to its end, ms.
     pub whole_ms: u32,
     /// Tokens it read and wrote.
     pub tokens: (u32, u32),
-    /// What it cost, millionths of a US dollar.
+    /// The cost, millionths of a US dollar.
     pub cost_micros: u64,
 }
 
@@ -164,7 +167,7 @@ service! {
         /// The models that can be used.
         [idempotent, 256, 10]
         async fn models() -> List<ModelInfo, 256>;
-        /// What an answer of a model needs and what does not serve now, by name; each has two seconds to say that it does.
+        /// Names the processes that a model's answer needs and that do not serve now; each has two seconds to answer.
         [idempotent, 4, 5]
         async fn away() -> List<Name, 8>;
         /// Every policy file that holds.
@@ -195,10 +198,10 @@ service! {
         [idempotent, 8192, 30]
         async fn relay_count(caller: Caller, request: Request) -> Result<u32, RelayError>;
 
-        // Curator's: background work, for whom it is and with the label of what it reads. It meets what a client's does;
-        // what comes of it is pulled as clients do.
-        /// Begins an answer; `request.payer` is filled in here, whatever it says. `order`: of rows that somebody wants in an
-        /// order, their id: who wants it pays, and without anybody nothing is begun.
+        // Curator's: background work, for its owner and with the label of its input. The same checks apply as for a
+        // client's request, and the answer is pulled likewise.
+        /// Begins an answer; `request.payer` is filled in here, whatever it says. `order`: the id of rows to be ordered.
+        /// The caller that wants the order pays, and without one nothing is begun.
         [once, 1024, 30]
         async fn background(
             owner: UserId,
@@ -210,30 +213,73 @@ service! {
         [once, 2304, 140]
         async fn background_embed(owner: UserId, label: Label, request: Embedding) -> Result<Embedded, RelayError>;
 
-        /// Asks or changes the memory of the caller's user. What is written so is a stranger's, whatever it says of itself.
+        // Gateway's: the memory of the caller's user, as memory has it. A row that is written so is a
+        // stranger's, whatever its label says.
+        /// Rows by their ids.
+        [idempotent, 20480, 30]
+        async fn memory_read(caller: Caller, ids: List<MemoryId, MOST_IDS>) -> Result<List<Row, HITS>, RelayError>;
+        /// The material that an observation was made from.
+        [idempotent, 128, 30]
+        async fn memory_raw(caller: Caller, id: MemoryId) -> Result<Raw, RelayError>;
+        /// Rows, newest first.
+        [idempotent, 20480, 30]
+        async fn memory_list(caller: Caller, filter: Filter, limit: u16, start: Start) -> Result<List<Row, HITS>, RelayError>;
+        /// The rows that answer a question best.
         [idempotent, 20480, 40]
-        async fn memory(caller: Caller, ask: memory::Ask) -> Result<Said, RelayError>;
+        async fn memory_find(caller: Caller, question: Box<Question>) -> Result<Box<Answered>, RelayError>;
+        /// Rows around an anchor in time.
+        [idempotent, 20480, 30]
+        async fn memory_timeline(caller: Caller, around: Neighbourhood) -> Result<List<Row, HITS>, RelayError>;
+        /// Every revision of a row.
+        [idempotent, 20480, 30]
+        async fn memory_history(caller: Caller, id: MemoryId) -> Result<List<Row, HITS>, RelayError>;
+        /// Sessions of clients, newest first.
+        [idempotent, 256, 30]
+        async fn memory_sessions(
+            caller: Caller, project: Option<Project>, limit: u16, start: Start<SessionId>
+        ) -> Result<List<SessionRow, HITS>, RelayError>;
+        /// The block that is put before a model.
+        [idempotent, 512, 40]
+        async fn memory_block(caller: Caller, ask: Box<BlockAsk>) -> Result<Box<Block>, RelayError>;
+        /// Rows that cannot be read.
+        [idempotent, 4, 30]
+        async fn memory_unread(caller: Caller, each: bool) -> Result<Unread, RelayError>;
+        /// Stores a row.
+        [idempotent, 512, 30]
+        async fn memory_write(caller: Caller, entry: Box<Entry>) -> Result<MemoryId, RelayError>;
+        /// Writes a new row in the place of one.
+        [idempotent, 512, 30]
+        async fn memory_revise(
+            caller: Caller, id: MemoryId, entry: Box<Entry>, reason: Text<512>
+        ) -> Result<MemoryId, RelayError>;
+        /// Removes a row and leaves a tombstone.
+        [idempotent, 4, 30]
+        async fn memory_remove(caller: Caller, id: MemoryId, reason: Text<512>) -> Result<(), RelayError>;
+        /// Puts back a row that was exported; one that exists is never replaced.
+        [idempotent, 640, 30]
+        async fn memory_restore(caller: Caller, row: Box<Restored>) -> Result<Option<MemoryId>, RelayError>;
 
-        // Of a question to memory what memory cannot do, since it asks no model: a vector of its words, and an order.
+        // The parts of a question to memory that need a model, which memory never asks: a vector of the question, and
+        // an order.
         /// The rows of a person's own that answer a question best.
         [once, 20480, 35]
         async fn find(owner: UserId, area: Area, question: Question) -> Result<Box<Answered>, RelayError>;
-        /// Rows that curator is to have put into order; waits up to `wait_ms` (20,000 at most) for some.
+        /// Rows that curator has a model order; waits up to `wait_ms` (20,000 at most) for some.
         [once, 64, 30]
-        async fn to_order(wait_ms: u32) -> Option<ToOrder>;
-        /// The places in that list, from 0, in their new order; or why there is none.
+        async fn next_rerank(wait_ms: u32) -> Option<RerankRequest>;
+        /// The places in that list, from 0, in their new order; or the reason why there is none.
         [idempotent, 4, 10]
-        async fn ordered(id: u64, order: Result<List<u8, TO_ORDER>, Text<200>>) -> ();
+        async fn finish_rerank(id: u64, order: Result<List<u8, RERANK_ROWS>, Text<200>>) -> ();
 
         // Control's.
-        /// What is remembered, as a model is given it: judged, and without what may not be given. Of an agent's area it is
-        /// what a turn of that agent is given, its own and its user's. `user`: the owner's name.
+        /// The remembered text as a model receives it: checked, and without withheld parts. An agent's area gives the
+        /// text that a turn of that agent receives, the agent's own and its user's. `user`: the owner's name.
         [idempotent, 512, 35]
         async fn recall(owner: UserId, user: Name, area: Area, ask: BlockAsk) -> Result<Box<Block>, RelayError>;
-        /// Has a model answer one short question, and says how it did.
+        /// Has a model answer one short question, and returns its times and cost.
         [once, 4, 150]
         async fn try_model(model: ModelName, by: Name) -> Result<Tried, RelayError>;
-        /// What was used since `since_ms`.
+        /// Usage since `since_ms`.
         [idempotent, 256, 25]
         async fn usage(by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, RelayError>;
         /// Every budget and how it stands.

@@ -36,7 +36,7 @@ pub enum Class {
 /// Most sources a label names; further ones are summed up as `…`.
 pub const SOURCES: usize = 16;
 
-/// What is known of where content came from.
+/// The origin of content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// The least trusted origin.
@@ -60,7 +60,7 @@ impl Label {
         Self { trust: Trust::System, class: Class::Public, sources: List::default() }
     }
 
-    /// What holds for content computed from both: the lowest trust, the highest class, all sources.
+    /// The label of content computed from both: the lowest trust, the highest class, all sources.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
         let mut sources: Vec<Name> = self.sources.iter().chain(&other.sources).cloned().collect();

@@ -1,5 +1,5 @@
-//! Model answers. It has neither key nor network: requests leave through credproxy, and what comes back is
-//! parsed here and nowhere else. It serves the gate alone.
+//! Model answers. It has neither key nor network: requests leave through credproxy, and replies are parsed
+//! here and nowhere else. It serves the gate alone.
 
 mod money;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// A model's name: `provider/model`; or, without a slash, a task that is routed: `default`, `fast`, `thinking`, `coding`.
 pub type ModelName = Text<128>;
-/// The tasks that can be routed; which of them there are is configured.
+/// The tasks that can be routed; the configuration says which of them exist.
 pub const TASKS: [&str; 4] = ["default", "fast", "thinking", "coding"];
 /// The provider of the models that answer by fixed rules.
 pub const OFFLINE: &str = "offline";
@@ -29,14 +29,14 @@ pub const MESSAGES: usize = 1024;
 pub const REQUEST_BOUND: usize = 4 * 1024 * 1024;
 /// Blocks of reasoning with one message.
 pub const THOUGHTS: usize = 16;
-/// Bytes of what a block of reasoning says, and of its seal.
+/// Bytes of the text of a block of reasoning, and of its seal.
 pub const THOUGHT_BOUND: usize = 256 * 1024;
 /// Bytes of all blocks of reasoning of one message; a reply with more has none.
 pub const THOUGHTS_BOUND: usize = 512 * 1024;
-/// Bytes of what a model thought in one turn that are handed back to it; the oldest goes first.
+/// Bytes of a model's reasoning in one turn that are returned to it; the oldest is dropped first.
 pub const HANDED_BACK: usize = 1 << 20;
 
-/// Who speaks.
+/// The speaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -65,11 +65,11 @@ pub struct Asked {
 /// with the message that it came with: some refuse the results of a message's calls without it. Nobody here reads it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thought {
-    /// Which model's, by its provider's name of it; empty if that is not known.
+    /// The model, by its provider's name of it; empty if unknown.
     pub by: Text<128>,
-    /// What it says; nothing if the provider shows nothing of it.
+    /// The text; empty if the provider shows none of it.
     pub text: Text<THOUGHT_BOUND>,
-    /// By what the provider knows it again; of a hidden one all there is. Opaque.
+    /// The opaque value by which the provider recognises the thought; all there is of a hidden one.
     pub seal: Text<THOUGHT_BOUND>,
     /// The provider gives it out encrypted.
     pub hidden: bool,
@@ -90,21 +90,21 @@ impl Thought {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
-    /// What they say; of a tool, its output.
+    /// The text; for a tool, its output.
     pub text: Text<MESSAGE_BOUND>,
     /// Calls that an assistant asks for.
     pub calls: List<Asked, 32>,
-    /// Which call a tool answers.
+    /// The call that a tool answers.
     pub answers: Option<CallId>,
-    /// What an assistant thought, where its provider wants that back.
+    /// An assistant's thoughts, where its provider wants them back.
     #[serde(default)]
     pub thoughts: List<Thought, THOUGHTS>,
 }
 
 impl Message {
-    /// A message of text alone; what is over the bound is cut.
+    /// A message of text alone; text over the bound is cut.
     #[must_use]
     pub fn text(role: Role, text: &str) -> Self {
         Self {
@@ -117,7 +117,7 @@ impl Message {
     }
 }
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
@@ -140,7 +140,7 @@ pub struct Image {
     pub bytes: Blob<MEDIA_BOUND>,
 }
 
-/// Whether tools are to be asked for.
+/// The use of tools that a request asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Choice {
     /// As the model sees fit.
@@ -154,26 +154,26 @@ pub enum Choice {
     This(Name),
 }
 
-/// How much a model is to think before it answers, where its provider can be told.
+/// The amount of reasoning before an answer, where its provider can be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Think {
-    /// As the model does by itself.
+    /// The model's own default.
     #[default]
     ByItself,
     /// Not at all.
     Never,
-    /// As much as it sees fit.
+    /// As much as the model chooses.
     AsFit,
-    /// So many tokens of the answer at most.
+    /// A budget of this many tokens of the answer.
     Tokens(u32),
 }
 
 /// A request to a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Which model.
+    /// The model.
     pub model: ModelName,
-    /// What for.
+    /// The purpose.
     pub purpose: Purpose,
     /// The conversation.
     pub messages: List<Message, MESSAGES>,
@@ -187,13 +187,13 @@ pub struct Request {
     pub top_p: Option<u16>,
     /// Texts at which the answer ends.
     pub stop: List<Text<256>, 8>,
-    /// Whether tools are to be asked for.
+    /// The use of tools that is asked for.
     pub choice: Choice,
     /// Images of the conversation, in order of their messages.
     pub images: List<Image, IMAGES>,
     /// How much it is to think first.
     pub think: Think,
-    /// Whose money it spends.
+    /// The account that pays.
     pub payer: Payer,
 }
 
@@ -220,7 +220,7 @@ impl Request {
 
 /// Images in one request; all of them and the text fit in [`REQUEST_BOUND`].
 pub const IMAGES: usize = 16;
-/// Tokens of an image: about what the larger providers take for one as large as they look at.
+/// Tokens of an image: about the number that the larger providers count for the largest image that they accept.
 pub const IMAGE_TOKENS: u32 = 1600;
 
 /// An answer that is coming.
@@ -237,7 +237,7 @@ pub enum Finish {
     ToolUse,
     /// It ran into the bound of its output.
     MaxTokens,
-    /// It came to this one of the request's `stop`, by its index, as far as who answered says which.
+    /// It reached this one of the request's `stop`, by its index, where the provider reports which.
     StoppedAt(u8),
 }
 
@@ -248,28 +248,28 @@ pub struct Usage {
     pub input: u32,
     /// Written.
     pub output: u32,
-    /// Of those read, from the provider's cache.
+    /// Tokens read from the provider's cache, as a part of those read.
     pub cache_read: u32,
-    /// Of those read, put into the provider's cache.
+    /// Tokens written to the provider's cache, as a part of those read.
     pub cache_write: u32,
     /// The provider did not count: these are an estimate, in whole or in part.
     #[serde(default)]
     pub estimated: bool,
-    /// What the provider said instead, where that cannot be: then these are the nearest that can.
+    /// The provider's own count where it is impossible; the others are then the nearest possible values.
     #[serde(default)]
     pub claimed: Option<Claim>,
 }
 
-/// Tokens as a provider says them, believed or not.
+/// Tokens as a provider reports them, plausible or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// Read.
     pub input: u32,
     /// Written.
     pub output: u32,
-    /// Of those read, from the provider's cache.
+    /// Tokens read from the provider's cache, as a part of those read.
     pub cache_read: u32,
-    /// Of those read, put into the provider's cache.
+    /// Tokens written to the provider's cache, as a part of those read.
     pub cache_write: u32,
 }
 
@@ -280,17 +280,17 @@ pub enum Piece {
     Text(Text<16384>),
     /// Text of the model's reasoning.
     Reasoning(Text<16384>),
-    /// A fragment of a block of reasoning that its provider wants back: of what it says, or of its `seal`. What it says
-    /// was told as `Reasoning` before.
+    /// A fragment of a block of reasoning that its provider wants back: of its text, or of its `seal`. Its text was
+    /// sent as `Reasoning` before.
     Thought {
-        /// Of its seal rather than of what it says.
+        /// The fragment is of the thought's seal rather than its text.
         seal: bool,
         /// The fragment.
         part: Text<16384>,
     },
     /// A block of reasoning is whole. Its fields are those of a [`Thought`].
     ThoughtEnd {
-        /// Which model's.
+        /// The model.
         by: Text<128>,
         /// The provider gives it out encrypted.
         hidden: bool,
@@ -301,37 +301,37 @@ pub enum Piece {
     },
     /// A call of this tool begins; `index` tells calls of one answer apart.
     CallStart {
-        /// Which call of the answer.
+        /// The call's index in the answer.
         index: u16,
         /// The tool.
         tool: Name,
     },
     /// A fragment of a call's arguments.
     CallDelta {
-        /// Which call of the answer.
+        /// The call's index in the answer.
         index: u16,
         /// The fragment.
         args: Text<16384>,
     },
     /// A call's arguments are whole.
     CallEnd {
-        /// Which call of the answer.
+        /// The call's index in the answer.
         index: u16,
     },
-    /// Another model answers than was asked for, or than answered so far; what was said before is void.
+    /// Another model answers than was asked for, or than answered so far; discard the text so far.
     Failover {
-        /// Which failed, and how.
+        /// The model that failed.
         from: ModelName,
         /// Its error.
         why: ModelError,
-        /// Which answers now.
+        /// The model that answers now.
         to: ModelName,
     },
     /// Tokens so far.
     Usage(Usage),
     /// A budget that only warns is used up; the answer comes all the same.
     OverBudget {
-        /// Which.
+        /// The budget's subject.
         per: Per,
     },
     /// The end.
@@ -340,7 +340,7 @@ pub enum Piece {
     Failed(ModelError),
 }
 
-/// Why there is no answer, or no more of it.
+/// The reason why there is no answer, or no more of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ModelError {
     /// No such model.
@@ -355,7 +355,7 @@ pub enum ModelError {
     /// Nothing came for too long.
     #[error("LLM_TIMEOUT: the provider did not answer in time")]
     Timeout,
-    /// What came is not what the protocol says.
+    /// The response does not follow the protocol.
     #[error("LLM_INVALID_JSON: the provider's answer could not be read")]
     InvalidJson,
     /// The answer broke off.
@@ -391,7 +391,7 @@ pub enum ModelError {
     /// A budget is used up; nothing was sent.
     #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; {}", free_again(*again_s))]
     Budget {
-        /// Which.
+        /// The budget's subject.
         per: Per,
         /// Seconds until it is free again; 0 if it never is, [`SET_ASIDE_S`] where it is only set aside.
         again_s: u32,
@@ -399,10 +399,10 @@ pub enum ModelError {
     /// The conversation is longer than the model takes.
     #[error("LLM_CONTEXT_TOO_LONG: the conversation is longer than the model's {context} tokens")]
     TooLong {
-        /// What it takes.
+        /// The model's context window, in tokens.
         context: u32,
     },
-    /// It failed too often just now and is left alone for a while.
+    /// It failed too often just now and is not tried for a while.
     #[error("LLM_UNAVAILABLE: the provider failed too often; it is tried again in {again_s} s")]
     CoolingDown {
         /// Seconds until it is tried again.
@@ -411,7 +411,7 @@ pub enum ModelError {
     /// The ledger cannot be written, so nothing that costs money is sent.
     #[error("LLM_ERROR: the ledger of what is spent cannot be written")]
     Ledger,
-    /// Nobody knows what it costs, and a budget holds.
+    /// Its price is unknown, and a budget holds.
     #[error(
         "LLM_UNPRICED: a budget holds, and what this model costs is not known; its prices stand in [provider.NAME.models.MODEL]"
     )]
@@ -451,7 +451,7 @@ impl ModelError {
     }
 }
 
-/// What is known of a model.
+/// The facts about a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// Its name.
@@ -483,7 +483,7 @@ pub struct Embedding {
     pub texts: List<Text<32768>, 64>,
     /// Most numbers in a vector, where the model can give fewer.
     pub dimensions: Option<u16>,
-    /// Whose money it spends.
+    /// The account that pays.
     pub payer: Payer,
 }
 
@@ -501,7 +501,7 @@ pub struct Embedded {
 service! {
     /// Models.
     pub trait Model {
-        /// Makes an answer ready: the money for it is set aside, durably. No provider hears of it before the first `next`.
+        /// Prepares an answer: money for it is reserved, durably. No provider is asked before the first `next`.
         [once, 8192, 20]
         async fn start(request: Request) -> Result<StreamId, ModelError>;
         /// The next pieces, at most `credit`; waits up to 20 s for the first, and may come back empty.
@@ -513,13 +513,14 @@ service! {
         /// The models that can be used.
         [idempotent, 256, 10]
         async fn models() -> List<ModelInfo, 256>;
-        /// Vectors of these texts, or why there are none; told within `patience_ms` where that is less than the host's own.
+        /// Vectors of these texts, or the reason why there are none; answered within `patience_ms` where that is less than
+        /// the host's own time.
         [once, 2304, 130]
         async fn embed(request: Embedding, patience_ms: Option<u32>) -> Result<Embedded, ModelError>;
         /// An estimate of the tokens that a request would read.
         [idempotent, 8192, 20]
         async fn count(request: Request) -> Result<u32, ModelError>;
-        /// What was used since `since_ms`, the most expensive first.
+        /// Usage since `since_ms`, the most expensive first.
         [idempotent, 256, 20]
         async fn usage(by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, ModelError>;
         /// Every budget and how it stands.

@@ -1,10 +1,11 @@
-//! Router keeps users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and it
-//! asks agentd for the runner that answers it. It holds no model, no tool and no secret.
+//! Router stores users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and
+//! it asks agentd for the runner that answers it. It holds no model, no tool and no secret.
 
 mod error;
 mod submission;
 mod task;
 mod turn;
+mod user_name;
 mod view;
 
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
@@ -19,12 +20,15 @@ use crate::role::UserRole;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
 pub use error::RouterError;
-pub use submission::{Accepted, Steer, Steering, Submission, WORDS, WORDS_BOUND, Word};
+pub use submission::{
+    Accepted, STEERING_BOUND, STEERING_MESSAGES, Steer, Steering, SteeringMessage, Submission,
+};
 pub use task::{FILE_BOUND, Input, OUTPUT_CHUNK, Run, Size, TYPED_CHUNK, Task, Terminal, Typed};
 pub use turn::{
     CallVerdict, End, Finished, Labelled, Limit, MESSAGE_TEXT, PayingKey, Released, Step, Turn, TurnEvent,
     Why,
 };
+pub use user_name::{USER_NAME, is_user_name};
 pub use view::{
     AgentInfo, CallInfo, Effect, EventName, Followed, MessageInfo, MessageState, MessageView, NamedEvent,
     Passed, QueueInfo, SessionInfo, SessionView, Stopped, UserInfo, WorkspaceInfo,
@@ -34,54 +38,54 @@ service! {
     /// Sessions, messages and turns.
     pub trait Router {
         // The gate's.
-        /// Gives the turn that this runner was launched for. History is cut to `budget` bytes of text.
+        /// Returns the turn that this runner was launched for. History is cut to `budget` bytes of text.
         [idempotent, 12288, 15]
         async fn take(turn: TurnId, budget: u32) -> Result<Turn, RouterError>;
-        /// Keeps step `number` (from 0) of a turn, and the session's and the workspace's label, in one commit.
-        /// The same number twice is one step.
+        /// Stores step `number` (from 0) of a turn, and the session's and the workspace's label, in one
+        /// commit. A repeated number is one step.
         [idempotent, 4096, 15]
         async fn step(turn: TurnId, number: u32, step: Step, session: Label, workspace: Label) -> Result<(), RouterError>;
-        /// Appends to the turn's ring of events, the first of these being number `from`; gives back the number
-        /// that the ring needs next, so that a sender whose router restarted can send again. The gate counts its
-        /// events of each attempt from 0; `Started` and `Done` are the router's own. What the ring has already is
-        /// passed over; after a gap nothing is taken, unless the same is sent again: then there is nothing older.
-        /// No events at all is a question. The answer may be held back for 5 s while a follower is behind. `waits` names what
-        /// the turn waits for meanwhile.
+        /// Appends events to the turn's ring, the first with number `from`; returns the number that the ring needs next,
+        /// so that a sender can repeat events after router restarted. The gate numbers its events of each attempt from 0;
+        /// `Started` and `Done` are router's own. Events that the ring has are skipped. After a gap none is appended,
+        /// unless the same call comes again: then no older event exists. A call without events only asks for the number.
+        /// The answer may be held back for 5 s while a follower is behind. `waits` names the causes that the turn waits
+        /// for meanwhile.
         [idempotent, 2560, 10]
         async fn emit(turn: TurnId, from: u64, events: List<TurnEvent, 64>, waits: List<Name, 4>)
             -> Result<u64, RouterError>;
-        /// Ends a turn; durable before anybody is told.
+        /// Ends a turn; durable before any follower is notified.
         [idempotent, 2560, 15]
         async fn finish(turn: TurnId, finished: Finished) -> Result<(), RouterError>;
 
-        /// Keeps a question to a person; durable when this returns. The same id twice is one question.
+        /// Stores a question to a person; durable when this returns. A repeated id is one question.
         [idempotent, 640, 15]
         async fn ask(turn: TurnId, question: Question) -> Result<(), RouterError>;
-        /// Where a question is; waits up to 20 s while it is pending.
+        /// The state of a question; waits up to 20 s while it is pending.
         [idempotent, 4, 30]
         async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
 
-        /// What a person typed for the program of this turn from number `from` on; waits up to 20 s for the first. What is
-        /// before is let go.
+        /// Input of the person for the program of this turn from number `from` on; waits up to 20 s for the first.
+        /// Earlier input is dropped.
         [idempotent, 1100, 30]
         async fn typed(turn: TurnId, from: u64) -> Result<Input, RouterError>;
-        /// What is kept of this engine's own memory of the turn's session.
+        /// The stored state of this engine for the turn's session.
         [idempotent, 1100, 15]
         async fn engine_state(turn: TurnId, engine: Name) -> Result<Option<SavedState>, RouterError>;
-        /// Keeps that as it is after this turn, in place of what was kept of any engine before.
+        /// Stores the engine's state after this turn, in place of any earlier state.
         [idempotent, 1100, 15]
         async fn keep_engine_state(turn: TurnId, engine: Name, token: Token, state: Blob<STATE>)
             -> Result<(), RouterError>;
 
-        /// What was said into this turn and waits for it, in the order in which it is to be taken in.
+        /// Messages that were sent into this turn and are not read yet, in order.
         [idempotent, 640, 10]
-        async fn words(turn: TurnId) -> Result<List<Word, WORDS>, RouterError>;
-        /// The labels of a turn's session and of its workspace, as they are by now.
+        async fn steering(turn: TurnId) -> Result<List<SteeringMessage, STEERING_MESSAGES>, RouterError>;
+        /// The current labels of a turn's session and of its workspace.
         [idempotent, 16, 10]
         async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;
 
-        // Gateway's: what a client of the API may do is known from what it presented, never from what gateway says.
-        /// Who presented this. Gate asks it as well.
+        // Gateway's: a client's permissions follow from the key or uid that it presented, never from gateway's word.
+        /// Finds the holder of the presented key or uid. Gate calls it as well.
         [idempotent, 32, 10]
         async fn holder(caller: Caller) -> Result<Holder, RouterError>;
         /// Accepts a message of a client of the API. User, channel and workspace are filled in here, whatever the submission
@@ -89,13 +93,14 @@ service! {
         /// `default` if it names none, must be one of the key's.
         [idempotent, 8192, 15]
         async fn api_submit(caller: Caller, submission: Submission) -> Result<Accepted, RouterError>;
-        /// Accepts words of a client for a turn that is under way in one of its own sessions.
+        /// Accepts a message of a client into a turn that is under way in one of its own sessions.
         [idempotent, 64, 15]
         async fn api_steer(caller: Caller, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn of this client, as `follow` gives them.
         [idempotent, 2560, 30]
         async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
-        /// What a turn of this client waits for now, by name: of the processes that an answer needs, and room on the disk.
+        /// Names the causes that a turn of this client waits for now: processes that an answer needs, and room on the
+        /// disk.
         [idempotent, 4, 10]
         async fn api_waits(caller: Caller, turn: TurnId) -> Result<List<Name, 8>, RouterError>;
         /// Named events after `after` of this client's own sessions; of the whole host for an owner who is known by uid.
@@ -106,7 +111,7 @@ service! {
         async fn api_queue(caller: Caller) -> Result<QueueInfo, RouterError>;
 
         // Control's.
-        /// Keeps a key, by what its client will present.
+        /// Stores a key, by the hash of the secret that its client will present.
         [idempotent, 32, 15]
         async fn create_key(user: UserId, by: Name, name: Name, scope: KeyScope, presented: Presented)
             -> Result<KeyInfo, RouterError>;
@@ -122,41 +127,43 @@ service! {
         /// One approval in full.
         [idempotent, 640, 10]
         async fn approval(user: Option<UserId>, id: ApprovalId) -> Result<ApprovalView, RouterError>;
-        /// A person's answer to the action with this hash; one answer wins. `by` is who answers, `user` whose
-        /// sessions they may answer for: the owner's is `None`.
+        /// Answers the action with this hash for a person; one answer wins. `by` answers, and only for
+        /// sessions of `user`; the owner answers for all (`None`).
         [idempotent, 4, 15]
         async fn answer(user: Option<UserId>, by: Name, id: ApprovalId, hash: [u8; 32], reply: approval::Reply)
             -> Result<ApprovalInfo, RouterError>;
         /// Grants that hold.
         [idempotent, 128, 10]
         async fn grants(user: Option<UserId>) -> Result<List<Grant, 256>, RouterError>;
-        /// Takes a grant back.
+        /// Revokes a grant.
         [idempotent, 4, 10]
         async fn revoke(user: Option<UserId>, by: Name, id: ApprovalId) -> Result<(), RouterError>;
-        /// A call that was decided on, with what the decision rests on.
+        /// A call that was decided on, with the grounds of the decision.
         [idempotent, 640, 10]
         async fn call(user: Option<UserId>, id: CallId) -> Result<Released, RouterError>;
-        /// Who this uid is.
+        /// The user with this uid.
         [idempotent, 16, 10]
         async fn identify(uid: u32) -> Result<UserInfo, RouterError>;
-        /// Lets a user work in a directory that they attached, under the id that agentd gave it. Holds for this life of router.
+        /// Permits a user to work in a directory that they attached, under the id that agentd gave it. Valid until router
+        /// restarts.
         [idempotent, 4, 15]
         async fn attach(user: UserId, workspace: WorkspaceId) -> Result<(), RouterError>;
         /// Accepts a message: durable when this returns.
         [idempotent, 8192, 15]
         async fn submit(submission: Submission) -> Result<Accepted, RouterError>;
-        /// Accepts words of this user for a turn that is under way in one of their sessions: durable when this returns.
+        /// Accepts a message of this user into a turn that is under way in one of their sessions: durable when this
+        /// returns.
         [idempotent, 64, 15]
         async fn steer(user: UserId, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn from number `from` on, at most `credit`; waits up to 20 s for the first.
-        /// `user` is whose turn it must be; the owner may follow any (`None`).
+        /// `user` must be the owner of the turn; the owner may follow any (`None`).
         [idempotent, 2560, 30]
         async fn follow(user: Option<UserId>, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
         /// Cancels a turn.
         [idempotent, 4, 10]
         async fn cancel(user: Option<UserId>, turn: TurnId) -> Result<(), RouterError>;
-        /// Types for the program of a turn; `number` counts what is typed from 0, and the same twice is typed once. False
-        /// if so much waits already that it is to be typed again later.
+        /// Sends input to the program of a turn; `number` counts the inputs from 0, and a repeated number is one input.
+        /// Returns false if too much input waits; the caller then sends it again later.
         [idempotent, 32, 10]
         async fn type_in(user: Option<UserId>, turn: TurnId, number: u64, typed: Typed) -> Result<bool, RouterError>;
         /// Sessions, last used first; of one user or of all.
@@ -168,32 +175,32 @@ service! {
         /// Ends a session.
         [idempotent, 4, 10]
         async fn end_session(user: Option<UserId>, name: SessionName) -> Result<(), RouterError>;
-        /// Messages, newest first; with `dead` those alone that failed or are quarantined.
+        /// Messages, newest first; with `dead` only those that failed or are quarantined.
         [idempotent, 512, 10]
         async fn messages(user: Option<UserId>, limit: u16, dead: bool) -> Result<List<MessageInfo, 256>, RouterError>;
         /// One message in full.
         [idempotent, 2560, 10]
         async fn message(user: Option<UserId>, id: MessageId) -> Result<MessageView, RouterError>;
-        /// Takes back a message that has not begun; gives what was said. The same twice is once.
+        /// Takes back a message that has not begun; returns its text. A repeated call is one.
         [idempotent, 512, 10]
         async fn recall(user: Option<UserId>, id: MessageId) -> Result<Text<TEXT_BOUND>, RouterError>;
-        /// Puts a dead letter into the queue again, with other words if there are some, as a new message at the end of
-        /// its session's lane. The same twice is one message.
+        /// Puts a failed message into the queue again, with another text if there is one, as a new message at the end
+        /// of its session's lane. A repeated call is one message.
         [idempotent, 512, 15]
         async fn requeue(user: Option<UserId>, by: Name, id: MessageId, text: Option<Text<TEXT_BOUND>>)
             -> Result<Accepted, RouterError>;
-        /// Has nothing be started in this session, or in any, until it is taken back; turns that have begun go on.
+        /// Pauses the queue of this session, or of all: turns that have begun go on. Or resumes it.
         [idempotent, 4, 10]
         async fn pause(user: Option<UserId>, by: Name, session: Option<SessionName>, paused: bool) -> Result<(), RouterError>;
-        /// Ends every turn of a session, or of all, and what waits behind it. Asked `again`, because nobody answered,
-        /// the numbers are of both times.
+        /// Ends every turn of a session, or of all, and the messages that wait behind it. With `again`, after a call
+        /// without an answer, the numbers are those of both calls.
         [idempotent, 4, 10]
         async fn stop(user: Option<UserId>, by: Name, session: Option<SessionName>, again: bool)
             -> Result<Stopped, RouterError>;
         /// The queue in numbers.
         [idempotent, 16, 10]
         async fn queue(user: Option<UserId>) -> Result<QueueInfo, RouterError>;
-        /// Every state a message went through.
+        /// Every state of a message so far.
         [idempotent, 64, 10]
         async fn trace(user: Option<UserId>, message: MessageId) -> Result<List<Passed, 128>, RouterError>;
         /// All users.

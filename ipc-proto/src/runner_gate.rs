@@ -1,17 +1,17 @@
 //! The only interface a runner may call, served by the gate. A runner is a pure client: it asks for its work,
-//! and whose work it is is known from the descriptor it asks over.
+//! and the descriptor that it asks over identifies its turn.
 
 use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
 use crate::model::{Finish, Message, ModelError, ModelName, Piece, Request, StreamId};
-use crate::router::{Input, Released, Task, WORDS, WORDS_BOUND};
+use crate::router::{Input, Released, STEERING_BOUND, STEERING_MESSAGES, Task};
 use crate::service::service;
 use crate::tool::{TOOLS, ToolList, ToolResult};
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What a runner is to do.
+/// The work of a runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// The task.
@@ -34,20 +34,21 @@ pub struct Work {
     pub engine: Option<Box<engine::Work>>,
 }
 
-/// What a runner hears of a model's answer. Text is not among it: the gate has it and gives it to the person.
+/// The parts of a model's answer that a runner receives. Text is not among them: the gate has it and gives it to the
+/// person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Heard {
-    /// Still coming.
+pub enum CompletionState {
+    /// The answer is not complete.
     Waiting,
-    /// A person is asked whether a call may run: the time until they answer does not count for the turn.
+    /// A person is asked whether a call may run: the turn's time stands still until they answer.
     Asking,
-    /// The whole answer: what it said, and the calls it asks for with the gate's verdict on each.
+    /// The whole answer: the message, and the calls that it asks for with the gate's verdict on each.
     Reply {
         /// The assistant's message as it stands in the conversation from now on.
         message: Message,
         /// The verdicts.
         calls: List<Released, 32>,
-        /// Why it ended.
+        /// The reason for its end.
         finish: Finish,
     },
 }
@@ -57,7 +58,7 @@ pub enum Heard {
 pub enum Ending {
     /// The model's last reply is the answer.
     Answered,
-    /// The model did not come to an end within the bound of tool calls.
+    /// The model reached no end within the bound of tool calls.
     TooManyCalls,
     /// A command, put or get ended with this status.
     Exited {
@@ -80,7 +81,7 @@ pub enum Ending {
 /// Why the gate refused a runner. The first three are the runner's own mistakes and end its connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum GateError {
-    /// Not the moment for this: no answer was asked for, the call is not released or has its result already.
+    /// The call came out of order: no answer was asked for, the call is not released or has its result already.
     #[error("not now: the call is not released, or has its result already")]
     OutOfTurn,
     /// The turn has ended.
@@ -89,57 +90,58 @@ pub enum GateError {
     /// A quota is used up.
     #[error("{what}: the quota of {limit} is used up")]
     Quota {
-        /// Which.
+        /// The quota.
         what: Name,
         /// How many there were.
         limit: u32,
     },
-    /// The model goes round in circles: its turn ends.
+    /// The model repeats itself: its turn ends.
     #[error(
         "the model asked for {tool} with the same arguments again right after it was told that this call is refused; the turn \
          was ended"
     )]
     Looping {
-        /// What it asked for.
+        /// The tool of the call.
         tool: Name,
     },
-    /// What the session has read may not go to a model; the policies are named.
+    /// Data that the session has read may not go to a model; the policies are named.
     #[error("what this session has read may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
     Policy(List<Name, 16>),
     /// The model failed.
     #[error("{0}")]
     Model(ModelError),
-    /// A process that every effect needs is not there: nothing leaves.
+    /// A process that every effect needs is not available: nothing leaves.
     #[error("{0} is not there; nothing leaves without it")]
     Down(Name),
 }
 
 service! {
-    /// What a runner may ask.
+    /// The gate's interface for runners.
     pub trait RunnerGate {
         /// The work this runner was launched for.
         [idempotent, 12288, 30]
         async fn work() -> Result<Work, GateError>;
-        /// Asks the model to go on with this conversation. Gives back what a person has said into the turn since: the model
-        /// is given it behind these messages, and it stands in the conversation from now on.
+        /// Asks the model to continue this conversation. Returns the person's messages into the turn since: the model
+        /// receives them behind these messages, and they stay in the conversation.
         [once, 8192, 60]
-        async fn think(system: Text<131072>, messages: List<Message, 1024>) -> Result<List<Message, WORDS>, GateError>;
+        async fn start_completion(system: Text<131072>, messages: List<Message, 1024>)
+            -> Result<List<Message, STEERING_MESSAGES>, GateError>;
         /// Waits up to 20 s for the answer; calls that wait for a person are part of it.
         [idempotent, 4096, 60]
-        async fn hear() -> Result<Heard, GateError>;
+        async fn poll_completion() -> Result<CompletionState, GateError>;
         /// Has the gate run a released call of one of its own tools.
         [idempotent, 2048, 60]
         async fn effect(call: CallId) -> Result<ToolResult, GateError>;
-        /// Gives in what a released call of a tool in the jail gave back; gives out what the model may see of it.
+        /// Takes the result of a released call of a tool in the jail; returns the part of it that the model may see.
         [idempotent, 2048, 60]
         async fn result(result: ToolResult) -> Result<ToolResult, GateError>;
-        /// Says how far a released call is: one short line without content, for whoever follows the turn.
+        /// Reports the progress of a released call: one short line without content, for the followers of the turn.
         [once, 4, 10]
         async fn progress(call: CallId, line: Text<256>) -> Result<(), GateError>;
         /// Passes on output of a command that a person runs, in order.
         [once, 64, 30]
         async fn output(error: bool, bytes: Blob<32768>) -> Result<(), GateError>;
-        // Of a runner whose program asks models by itself.
+        // For a runner whose program asks models by itself.
         /// The models that the program may ask by name, its agent's own first.
         [idempotent, 64, 10]
         async fn run_models() -> Result<List<ModelName, 256>, RelayError>;
@@ -156,19 +158,19 @@ service! {
         /// An estimate of the tokens that a request would read.
         [idempotent, 8192, 30]
         async fn run_count(request: Request) -> Result<u32, RelayError>;
-        /// What the person typed, from number `from` on; waits up to 20 s for the first.
+        /// The person's input, from number `from` on; waits up to 20 s for the first.
         [idempotent, 1100, 30]
         async fn run_input(from: u64) -> Result<Input, GateError>;
-        // Of a runner whose program is an engine.
-        /// Passes on what it does, in order.
+        // For a runner whose program is an engine.
+        /// Passes on the engine's events, in order.
         [once, 2560, 60]
         async fn engine(events: List<EngineEvent, 64>) -> Result<(), GateError>;
-        /// What a person has said into the turn since this was asked last, for a program that takes it in on its way.
+        /// The person's messages into the turn since the previous call, for a program that reads them while it works.
         [once, 640, 30]
-        async fn words() -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError>;
-        /// Keeps what it needs to go on with the session, once it has answered.
+        async fn steering() -> Result<List<Text<STEERING_BOUND>, STEERING_MESSAGES>, GateError>;
+        /// Stores the state that the engine needs to continue the session, once it has answered.
         [idempotent, 1100, 30]
-        async fn keep(token: Token, state: Blob<STATE>) -> Result<(), GateError>;
+        async fn save_engine_state(token: Token, state: Blob<STATE>) -> Result<(), GateError>;
         /// Ends the turn.
         [idempotent, 4, 60]
         async fn finish(ending: Ending) -> Result<(), GateError>;

@@ -1,4 +1,4 @@
-//! Scanner judges text. It keeps nothing and calls nobody.
+//! Scanner judges text. It stores nothing and calls no other process.
 
 use crate::service::service;
 use crate::{List, Name, Text};
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Bytes of text in one request.
 pub const SCAN_BOUND: usize = 1024 * 1024;
 
-/// Where text crosses from one hand to another. Each is scanned; what is found is judged by where it stands.
+/// A point at which text passes from one party to another. Each is scanned, and the findings are judged by the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Crossing {
     /// From a person or a platform.
     ChannelInput,
-    /// From a person of the host's own, whom the kernel or a key of theirs names, at a terminal or an API of their own. They
-    /// may say to their assistant what they like: it is flagged and never blocked.
+    /// From a person of the host's own, identified by the kernel or by a key, at a terminal or an API of their own.
+    /// Attacks in it are flagged and never blocked: a person may tell their own assistant anything.
     OwnWords,
     /// From a tool to a model.
     ToolOutput,
@@ -30,11 +30,11 @@ pub enum Crossing {
     ModelStream,
     /// A whole answer to a person.
     Answer,
-    /// What is shown or written of a turn beside its answer: events, the record, logs.
+    /// Text of a turn that is shown or written beside its answer: events, the record, logs.
     Record,
 }
 
-/// Which way text is going.
+/// The direction of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -45,7 +45,7 @@ pub enum Direction {
 }
 
 impl Crossing {
-    /// Which way text goes there.
+    /// The direction of text at this point.
     #[must_use]
     pub const fn direction(self) -> Direction {
         match self {
@@ -72,33 +72,33 @@ pub enum Profile {
     PowerUser,
 }
 
-/// What a conversation has tried so far. Scanner keeps nothing: whoever holds the conversation holds this, and
-/// stores what the verdict gives back.
+/// The attempts of a conversation so far. Scanner stores nothing: the holder of the conversation holds this
+/// value and replaces it with the one that the verdict returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
     /// Messages of the person.
     pub turns: u32,
-    /// Attempts to get at the prompt or at secrets.
+    /// Attempts to obtain the prompt or secrets.
     pub extraction: u16,
-    /// Attempts to override what the host says.
+    /// Attempts to override the host's instructions.
     pub overriding: u16,
 }
 
-/// What is scanned, and how.
+/// The text's place, and how it is scanned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// Where the text crosses.
+    /// The point at which the text passes.
     pub crossing: Crossing,
-    /// How strictly.
+    /// The strictness.
     pub profile: Profile,
-    /// What must not be in it, plain or transformed.
+    /// The canary that must not occur in it, plain or transformed.
     pub canary: Option<Name>,
-    /// What came before.
+    /// The conversation so far.
     pub conversation: Conversation,
 }
 
 impl Subject {
-    /// At this crossing, by the strictest profile, with no canary and nothing before.
+    /// Text at this point, by the strictest profile, with no canary and no earlier messages.
     #[must_use]
     pub fn at(crossing: Crossing) -> Self {
         Self { crossing, profile: Profile::default(), canary: None, conversation: Conversation::default() }
@@ -119,19 +119,19 @@ impl Subject {
     }
 }
 
-/// What kind of threat was found: ch4p's five, and what besides must not leave.
+/// The kind of a threat: ch4p's five, and other content that must not leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreatKind {
-    /// Somebody wants the prompt or what the model was told.
+    /// An attempt to obtain the prompt or the instructions of the model.
     Extraction,
-    /// Somebody gives the model instructions.
+    /// An attempt to give the model instructions.
     Injection,
-    /// Somebody plays another role.
+    /// An attempt to have the model play another role.
     RoleManipulation,
-    /// Somebody talks the model out of its rules.
+    /// An attempt to talk the model out of its rules.
     Jailbreak,
-    /// Data is to be carried away.
+    /// An attempt to carry data away.
     Exfiltration,
     /// A key or a password.
     Secret,
@@ -139,7 +139,7 @@ pub enum ThreatKind {
     Personal,
 }
 
-/// How bad a threat is.
+/// The severity of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -156,13 +156,13 @@ pub enum Severity {
 /// A threat that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Threat {
-    /// What kind.
+    /// The kind.
     pub kind: ThreatKind,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
 }
 
-/// Where in the text something was found.
+/// A place in the text in which something was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// First byte.
@@ -171,7 +171,7 @@ pub struct Span {
     pub end: u32,
 }
 
-/// What is to be done with text.
+/// The decision about text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Judgement {
@@ -186,11 +186,11 @@ pub enum Judgement {
 /// A verdict on text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// What is to be done.
+    /// The decision.
     pub judgement: Judgement,
     /// Combined evidence, in thousandths.
     pub score: u16,
-    /// Which rules hit, at most 32.
+    /// The rules that matched, at most 32.
     pub rules: List<Name, 32>,
     /// The canary was found, plain or transformed.
     pub canary_leaked: bool,
@@ -198,26 +198,26 @@ pub struct Verdict {
     pub class: crate::label::Class,
     /// The text with secrets cut out, if any were found.
     pub redacted: Option<Text<SCAN_BOUND>>,
-    /// What was found, the worst first.
+    /// The threats that were found, the worst first.
     pub threats: List<Threat, 16>,
-    /// Where, as far as it can be said in the text as it was given.
+    /// The places, as far as they are known in the text as it was given.
     pub spans: List<Span, 64>,
-    /// A secret that the host itself holds is in it.
+    /// The text has a secret that the host itself holds.
     pub held_secret: bool,
     /// The conversation after this text.
     pub conversation: Conversation,
 }
 
-/// How much of a stream can go on.
+/// The part of a stream that can go on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
-    /// What can go on, with secrets cut out.
+    /// The text that may go on, with secrets cut out.
     pub text: Text<SCAN_BOUND>,
-    /// How many bytes of the pending text that stands for.
+    /// The number of bytes of the pending text that it stands for.
     pub consumed: u32,
-    /// The canary was found: nothing may go on, and what follows neither.
+    /// The canary was found: nothing may go on, now or later.
     pub canary_leaked: bool,
-    /// Secrets cut out.
+    /// The number of secrets that were cut out.
     pub redactions: u16,
 }
 
@@ -227,8 +227,8 @@ service! {
         /// Judges a whole text.
         [idempotent, 2064, 10]
         async fn scan(subject: Subject, text: Text<SCAN_BOUND>) -> Verdict;
-        /// Given all of a stream's text that has not gone on yet, says how much can, so that nothing split over
-        /// two pieces slips by. With `last`, all of it is decided.
+        /// Takes all of a stream's text that has not gone on yet and returns the part that can go on, so that
+        /// no finding split over two pieces is missed. With `last`, all of it is decided.
         [idempotent, 2064, 10]
         async fn hold_back(pending: Text<SCAN_BOUND>, last: bool, canary: Option<Name>) -> Release;
     }

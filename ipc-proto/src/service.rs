@@ -4,7 +4,7 @@
 use crate::role::UserRole;
 use std::time::Duration;
 
-/// What is fixed about one method.
+/// The fixed properties of one method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
     /// Its name, as in the table.

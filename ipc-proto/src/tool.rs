@@ -18,7 +18,7 @@ pub const TOOLS: usize = 64;
 pub struct ToolSpec {
     /// Its name.
     pub name: Name,
-    /// What it does, for the model. Coding agents that come by the API describe theirs on several pages.
+    /// A description for the model. Descriptions of coding agents that come by the API take several pages.
     pub description: Text<32768>,
     /// JSON Schema of its arguments.
     pub schema: Text<65536>,
@@ -51,14 +51,14 @@ pub enum Outcome {
     Unknown,
 }
 
-/// What a call gave back.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The call.
     pub call: CallId,
     /// How it came out.
     pub outcome: Outcome,
-    /// What the model is shown.
+    /// The output that the model receives.
     pub output: Text<OUTPUT_BOUND>,
     /// How long it took, ms.
     pub duration_ms: u32,

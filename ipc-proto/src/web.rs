@@ -36,7 +36,7 @@ pub enum Method {
     Delete,
 }
 
-/// What a profile or the owner lets be reached.
+/// The extent of the web that a profile or the owner permits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -49,8 +49,8 @@ pub enum Mode {
     Unrestricted,
 }
 
-/// Which addresses a fetch and each of its redirects may go to. Public addresses alone, whatever this says, save
-/// hosts that the configuration names for this machine.
+/// The addresses that a fetch and each of its redirects may go to. Only public addresses, whatever the rule
+/// says, except hosts that the configuration names for this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// How the lists are meant.
@@ -68,13 +68,13 @@ pub struct Rule {
 /// A fetch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fetch {
-    /// Where.
+    /// The URL.
     pub url: Text<URL_BOUND>,
     /// How.
     pub method: Method,
     /// Headers besides those web sets; not carried to another origin.
     pub headers: List<Header, 16>,
-    /// What is sent with it; not carried over a redirect.
+    /// The body of the request; not carried over a redirect.
     pub body: Option<Blob<65536>>,
     /// Bytes read at most.
     pub max_bytes: u32,
@@ -84,7 +84,7 @@ pub struct Fetch {
     pub rule: Rule,
 }
 
-/// What was fetched.
+/// A fetched page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// HTTP status.
@@ -135,6 +135,16 @@ pub enum WebError {
     /// More redirects than are followed.
     #[error("more than {REDIRECTS} redirects")]
     Redirects,
+    /// A redirect would have left TLS; both origins, as in a URL. Nothing was dialled for it.
+    #[error(
+        "{from} redirects to {to}, which has no TLS: fetch {to} by itself if it may be read in the clear"
+    )]
+    Downgrade {
+        /// The origin that was asked.
+        from: Text<272>,
+        /// The origin that it names.
+        to: Text<272>,
+    },
     /// It took too long.
     #[error("no answer in time")]
     TimedOut,

@@ -23,7 +23,7 @@ directories ($XDG_CONFIG_HOME, $XDG_STATE_HOME, $XDG_RUNTIME_DIR) with /cordon b
 exit status: 0 stopped as asked, 64 usage, 69 the host could not be started, 77 not allowed, 78 configuration
 ";
 
-/// What is to be done.
+/// The command.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Run(Options),
 }
 
-/// With what.
+/// Its options.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub(crate) config: Option<PathBuf>,
@@ -40,27 +40,12 @@ pub(crate) struct Options {
     pub(crate) runtime: Option<PathBuf>,
     /// Debug builds: the fault point to arm in the first life of a process.
     pub(crate) fault: Option<(Process, u64)>,
-    /// Debug builds: a row whose jails have a layer left out, so that `attest` and probes can be seen to notice.
+    /// Debug builds: a row whose jails lack a layer, so that tests see `attest` and probes notice it.
     pub(crate) weaken: Option<Process>,
-    /// Debug builds: a file that says how far every process's wall clock is to be off the machine's, ms.
+    /// Debug builds: a file with the offset of every process's wall clock from the machine's, ms.
     pub(crate) clock: Option<PathBuf>,
-    /// Debug builds: where every call that a rule of the table allows is noted.
+    /// Debug builds: the file to which every call is noted that a rule of the table allows.
     pub(crate) record: Option<PathBuf>,
-}
-
-impl Options {
-    /// The same without the paths, of which everything has been made by then.
-    pub(crate) fn kept(&self) -> Self {
-        Self {
-            config: None,
-            state: None,
-            runtime: None,
-            fault: self.fault,
-            weaken: self.weaken,
-            clock: self.clock.clone(),
-            record: None,
-        }
-    }
 }
 
 /// Reads the command line.

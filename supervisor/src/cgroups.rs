@@ -1,9 +1,8 @@
-//! Cgroups of version 2, where this host was given some to divide: one for each runner slot, whose limits the kernel
-//! counts over everything in the jail. It writes below the cgroup that agentd was started in, and nowhere else.
+//! Cgroups of version 2, where this host may divide some: one for each runner slot, whose limits the kernel counts over everything
+//! in the jail. It writes below the cgroup that agentd was started in, and nowhere else.
 //!
-//! A slot's group stays for as long as the host runs. Not chosen: a new one for each runner, which costs every launch
-//! a dozen writes and leaves the kernel as many dead groups as there were runners, each kept by what its runner left
-//! in the page cache.
+//! A slot's group stays for as long as the host runs. Rejected: a new group for each runner, which costs every launch a dozen writes
+//! and leaves the kernel as many dead groups as there were runners, each kept alive by its runner's pages in the page cache.
 
 use crate::usage;
 use manifest::Limits;
@@ -12,28 +11,28 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Controllers without which groups hold too little.
+/// Controllers that groups must have.
 const NEEDED: [&str; 2] = ["memory", "pids"];
-/// A controller that user services often are not given; without it a jail is held to one CPU by affinity.
+/// A controller that user services often lack; without it a jail is held to one CPU by affinity.
 const CPU: &str = "cpu";
 /// One CPU: 100 ms of every 100 ms.
 const ONE_CPU: &str = "100000 100000";
-/// Where agentd and the actors are: a cgroup that is divided may hold no process itself.
+/// The group of agentd and the actors: a cgroup that is divided may hold no process itself.
 const HOST: &str = "host";
-/// Below which the slots' groups are.
+/// The parent of the slots' groups.
 const RUNNERS: &str = "runners";
-/// In the root cgroup of the machine, what hosts make there: this and agentd's pid.
+/// The prefix of a host's group in the root cgroup of the machine; agentd's pid follows.
 const IN_ROOT: &str = "cordon.";
 
 /// The cgroups of this host.
 #[derive(Debug)]
 pub(crate) struct Cgroups {
-    /// What was given.
+    /// The group that this host divides.
     base: PathBuf,
-    /// Where agentd was, if that is not `base`.
+    /// The group that agentd was started in, if that is not `base`.
     came_from: PathBuf,
     limits: Limits,
-    /// True if the cpu controller is among what was given.
+    /// True if the host has the cpu controller.
     pub(crate) cpu: bool,
 }
 
@@ -41,19 +40,19 @@ pub(crate) struct Cgroups {
 #[derive(Debug)]
 pub(crate) struct Group {
     path: PathBuf,
-    /// Processes that the kernel had ended for want of memory before, and CPU time that was used before.
+    /// Processes that the kernel had killed for lack of memory before, and CPU time that was used before.
     ended_before: u64,
     cpu_before: Duration,
 }
 
 impl Cgroups {
-    /// Takes what this process was given, divides it, and proves it on the first slot; or says why there is nothing.
+    /// Finds the group of this process, divides it, and tries it on the first slot.
     pub(crate) fn find(limits: Limits) -> Result<Self, String> {
         let mounts = read("/proc/self/mountinfo")?;
         let own = read("/proc/self/cgroup")?;
         let mount = mount_of(&mounts).ok_or("no cgroup v2 is mounted")?;
         let own = own_of(&own).ok_or("this process is in no cgroup of version 2")?;
-        let came_from = place(&mount, own).ok_or("its cgroup lies outside what is mounted here")?;
+        let came_from = place(&mount, own).ok_or("its cgroup lies outside the mounted hierarchy")?;
         let base = given(&came_from, &mount.at)?;
         let has = fs::read_to_string(came_from.join("cgroup.controllers")).map_err(at(&came_from))?;
         let has: Vec<&str> = has.split_whitespace().collect();
@@ -65,7 +64,7 @@ impl Cgroups {
         Ok(found)
     }
 
-    /// Where it is, for people.
+    /// Its path, for people.
     pub(crate) fn path(&self) -> std::path::Display<'_> {
         self.base.display()
     }
@@ -106,13 +105,13 @@ impl Cgroups {
         if self.cpu {
             wanted.push(("cpu.max", ONE_CPU.into()));
         }
-        // Not there where the kernel accounts no swap; then there is none to be limited.
+        // It does not exist where the kernel accounts no swap; then there is none to be limited.
         if path.join("memory.swap.max").exists() {
             wanted.push(("memory.swap.max", "0".into()));
         }
         for (name, value) in wanted {
             fs::write(path.join(name), &value)?;
-            // A kernel may take a value and keep another.
+            // A kernel may accept a value and store another.
             if fs::read_to_string(path.join(name))?.trim() != value {
                 return Err(io::Error::other(format!("{name} did not become {value}")));
             }
@@ -120,7 +119,7 @@ impl Cgroups {
         Ok(())
     }
 
-    /// Moves a runner that has not yet begun its work into its slot's group, which holds its row's limits from then on.
+    /// Moves a runner that has not begun its work into its slot's group with the limits of its row.
     pub(crate) fn take(&self, slot: u16, pid: i32, limits: Limits) -> io::Result<Group> {
         let path = self.slot(slot)?;
         if fs::read_to_string(path.join("pids.max"))?.trim() != limits.processes.to_string() {
@@ -131,7 +130,7 @@ impl Cgroups {
         Ok(group)
     }
 
-    /// Removes what was made, and goes back to where agentd came from. What is not empty yet stays for the next start.
+    /// Removes the groups, and moves agentd back. A group that is not empty yet stays for the next start.
     pub(crate) fn close(&self) {
         let (host, runners) = (self.base.join(HOST), self.base.join(RUNNERS));
         clear(&runners);
@@ -153,17 +152,16 @@ impl Group {
         Some(cpu(&self.path)?.saturating_sub(self.cpu_before))
     }
 
-    /// Ends whatever is left in it; whether the kernel ended something for want of memory.
+    /// Ends all processes left in it; returns true if the kernel killed one for lack of memory.
     pub(crate) fn end(self) -> bool {
         drop(fs::write(self.path.join("cgroup.kill"), "1"));
         ended(&self.path) > self.ended_before
     }
 }
 
-/// The cgroup that this process may divide, or why it may not. In the machine's root cgroup, which holds everything,
-/// only a part of its own.
+/// The cgroup that this process may divide. In the machine's root cgroup, which holds everything, that is a new part of it.
 fn given(own: &Path, root: &Path) -> Result<PathBuf, String> {
-    // The machine's root cgroup alone has no type.
+    // Only the machine's root cgroup has no type.
     if own == root && !own.join("cgroup.type").exists() {
         clear_dead(root);
         return Ok(own.join(format!("{IN_ROOT}{}", std::process::id())));
@@ -175,7 +173,7 @@ fn given(own: &Path, root: &Path) -> Result<PathBuf, String> {
     Ok(own.to_owned())
 }
 
-/// What hosts that were killed left in the machine's root cgroup.
+/// Removes the groups that killed hosts left in the machine's root cgroup.
 fn clear_dead(root: &Path) {
     for entry in fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -190,8 +188,8 @@ fn clear_dead(root: &Path) {
     }
 }
 
-/// Ends what is in the slots' groups and removes them. A group whose last process is still going cannot be removed;
-/// it is used again as it is.
+/// Ends the processes in the slots' groups and removes the groups. A group whose last process has not ended yet cannot be removed; it
+/// is used again.
 fn clear(runners: &Path) {
     for entry in fs::read_dir(runners).into_iter().flatten().flatten() {
         if entry.path().is_dir() {
@@ -202,15 +200,15 @@ fn clear(runners: &Path) {
     drop(fs::remove_dir(runners));
 }
 
-/// Where cgroup v2 is mounted, and which of its cgroups is seen there.
+/// The mountpoint of cgroup v2, and the cgroup that is visible there.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     root: PathBuf,
     at: PathBuf,
 }
 
-/// From `/proc/self/mountinfo`, `proc_pid_mountinfo(5)`. A place with a blank in its name is written with `\040`, and
-/// no host's is: it is taken for none.
+/// From `/proc/self/mountinfo`, `proc_pid_mountinfo(5)`. A mountpoint with a blank in its name is written with `\040` and not
+/// recognized; no host has one.
 fn mount_of(text: &str) -> Option<Mount> {
     text.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
@@ -221,7 +219,7 @@ fn mount_of(text: &str) -> Option<Mount> {
     })
 }
 
-/// From `/proc/self/cgroup`: the line of version 2 has no controllers in it.
+/// From `/proc/self/cgroup`: the line of version 2 names no controllers.
 fn own_of(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.strip_prefix("0::"))
 }
@@ -300,7 +298,7 @@ mod tests {
     // Holds P9-10.
     #[test]
     #[ignore = "needs cgroup v2 with delegation: run by make test-confined"]
-    fn the_kernel_holds_a_jail_to_its_memory_its_processes_and_one_cpu_and_ends_all_of_it() {
+    fn the_kernel_limits_a_jails_memory_processes_and_cpu_and_ends_all_of_it() {
         let limits = Limits { memory_mib: 32, files: 64, processes: 16, file_mib: 1 };
         let cgroups = Cgroups::find(limits).unwrap();
         let came_from = cgroups.came_from.clone();

@@ -1,16 +1,16 @@
-//! `agentd check`: whether this program would run the configuration and the state that are there, said before anything
-//! is stopped for it. It changes nothing, opens no database for work and starts no process of the host.
+//! `agentd check`: tells, before anything is stopped for an upgrade, if this program would run the configuration and the state that
+//! are there. It changes nothing, opens no database for work and starts no process of the host.
 //!
-//! It may run beside a host that is up: what it reads of a database is its first page and its log, and the record is
-//! read by the audit program's own check.
+//! It may run beside a host that is up: of a database it reads the first page and the log, and the record is verified by the audit
+//! program.
 
 use crate::args::Options;
 use crate::configure;
 use crate::disk;
-use crate::exit::{self, Fault};
+use crate::exit::{self, Fault, at};
 use crate::inodes;
-use crate::ours::{self, Place};
-use crate::places::{self, at};
+use crate::ownership::{self, Place};
+use crate::places;
 use confine::probe;
 use manifest::command::Mode;
 use manifest::schemas::{self, Database};
@@ -20,14 +20,14 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Bytes of a database's log that are looked at.
+/// Bytes of a database's log that are read.
 const LOG: u64 = 256 << 20;
-/// Bytes that a start needs beside what the databases need: the log, the record, sockets.
+/// Bytes that a start needs besides those of the databases: for logs, the record, sockets.
 const ROOM: u64 = 64 << 20;
 /// Inodes that a start needs: its folders, sockets and logs.
 const INODES: u64 = 256;
 
-/// Says what it finds, all of it.
+/// Prints all its findings.
 pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let places = places::find(options);
     let configuration = configure::check(options).and_then(|()| configure::read(options));
@@ -36,9 +36,9 @@ pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let mut sound = configuration.is_ok();
     sound &= kernel(mode.ok().flatten().unwrap_or(usual));
     let state = &places.state;
-    // Whoever asks may be another than who runs it.
+    // The user who asks may be another than the one who runs the host.
     let folders = [(state, Place::State), (&places.runtime, Place::Runtime)];
-    for refused in folders.into_iter().filter_map(|(path, place)| ours::look(path, place, None).err()) {
+    for refused in folders.into_iter().filter_map(|(path, place)| ownership::look(path, place, None).err()) {
         if matches!(refused, Fault::NotOurs { .. }) {
             say("folder", &refused.to_string());
             sound = false;
@@ -74,8 +74,7 @@ fn kernel(mode: Mode) -> bool {
     true
 }
 
-/// Every database against the version of this program, and whether there is `room`, and more for the copies that
-/// migrations make.
+/// Compares every database with the version of this program, and the free space with `room` and the copies that migrations make.
 fn databases(state: &Path, room: u64) -> Result<bool, Fault> {
     let (mut sound, mut room) = (true, room);
     for database in schemas::DATABASES {
@@ -103,7 +102,7 @@ fn databases(state: &Path, room: u64) -> Result<bool, Fault> {
     Ok(sound)
 }
 
-/// What a start would make of a database of this version, and whether it would work with it.
+/// The effect of a start on a database of this version: false if it would be refused, and the words for it.
 fn judge(database: &Database, version: Option<u32>) -> (bool, String) {
     let known = database.version;
     let Some(version) = version else { return (false, "no database".to_owned()) };
@@ -120,7 +119,7 @@ fn judge(database: &Database, version: Option<u32>) -> (bool, String) {
     }
 }
 
-/// The version of a database and its bytes; `None` if it is not there.
+/// The version of a database and its bytes; `None` if there is none.
 fn look(path: &Path) -> Result<Option<(Option<u32>, u64)>, Fault> {
     let Some((head, bytes)) = read(path, schemas::HEAD as u64)? else { return Ok(None) };
     let mut log = path.as_os_str().to_owned();
@@ -145,7 +144,7 @@ fn read(path: &Path, most: u64) -> Result<Option<(Vec<u8>, u64)>, Fault> {
     }
 }
 
-/// The record, by the program that keeps it; that a host which is up has not finished its last write is no fault.
+/// Verifies the record with audit's program. A last write that a running host has not finished is no fault.
 fn record(state: &Path) -> Result<bool, Fault> {
     let folder = state.join("audit");
     if !folder.join("key.pub").exists() {
@@ -156,7 +155,7 @@ fn record(state: &Path) -> Result<bool, Fault> {
     let own = std::env::current_exe().map_err(kernel)?;
     #[expect(
         clippy::disallowed_methods,
-        reason = "the check of a folder, run as who asks for it and without a host; it ends before this does"
+        reason = "the check of a folder, run as the caller and without a host; it ends before this program does"
     )]
     let mut audit = Command::new(own.with_file_name("audit"));
     audit.env_clear().stdin(Stdio::null()).args(["--offline", "verify", "--dir"]).arg(&folder);
@@ -168,7 +167,7 @@ fn record(state: &Path) -> Result<bool, Fault> {
     Ok(output.status.success() || is_torn_alone(&said))
 }
 
-/// Returns whether the last write is all that is wrong: a start cuts it off.
+/// Returns true if an unfinished last write is the only fault: a start cuts it off.
 fn is_torn_alone(said: &str) -> bool {
     let mut faults = said.lines().take_while(|line| !line.starts_with("the record of ")).peekable();
     faults.peek().is_some() && faults.all(|fault| fault.starts_with("torn: "))

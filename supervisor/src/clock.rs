@@ -1,37 +1,54 @@
-//! How far every process's wall clock is off the machine's: for the tests of recovery, which step it back and forth
-//! while the host runs and never touch the machine's. A release build knows none of it.
+//! The wall clock, and the offset that tests of recovery give it: they step every process's clock back and forth while the host
+//! runs, and never touch the machine's. A release build has no offset.
 //!
-//! The number stands in a file that the tests write, and is looked at with every tick. Monotonic time is nobody's to
-//! step, here as in the kernel.
+//! The tests write the offset to a file, which agentd reads with every tick. Monotonic time is never changed.
 
-use crate::host::Host;
 use manifest::Process as Name;
 use manifest::command::{Frame, Kind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of the file that are looked at: a sign and the digits of an `i64`.
+/// The longest file that is read, bytes: a sign and the digits of an `i64`.
 const BYTES: usize = 24;
 
-/// Looks at the file, if there is to be one, and tells every process of a step.
-pub(crate) fn look(host: &mut Host) {
-    let Some(path) = host.options.clock.clone() else { return };
-    let Some(ms) = read(&path).filter(|ms| *ms != host.clock_ms) else { return };
-    host.clock_ms = ms;
-    host.logs.write("agentd", &format!("the clock is stepped to {ms} ms off the machine's"));
-    let names: Vec<Name> = host.running().collect();
-    for name in names {
-        if let Some(process) = host.process(name) {
-            process.tell(Frame::new(Kind::Clock, Name::Agentd).with(&[word(ms)]), &[]);
-        }
+/// The wall clock, unix ms.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The offset of every process's wall clock from the machine's; 0 except in tests.
+#[derive(Debug)]
+pub(crate) struct ClockOffset {
+    file: Option<PathBuf>,
+    ms: i64,
+}
+
+impl ClockOffset {
+    /// Reads the offset from `file`, if there is one.
+    pub(crate) const fn new(file: Option<PathBuf>) -> Self {
+        Self { file, ms: 0 }
+    }
+
+    /// The offset as frames carry it.
+    pub(crate) const fn word(&self) -> u64 {
+        self.ms.cast_unsigned()
+    }
+
+    /// Reads the file; returns the new offset in ms if it changed.
+    pub(crate) fn update(&mut self) -> Option<i64> {
+        let ms = self.file.as_deref().and_then(read).filter(|ms| *ms != self.ms)?;
+        self.ms = ms;
+        Some(ms)
+    }
+
+    /// The frame that sets it in a process.
+    pub(crate) fn frame(&self) -> Frame {
+        Frame::new(Kind::Clock, Name::Agentd).with(&[self.word()])
     }
 }
 
-/// How a frame carries it.
-pub(crate) const fn word(ms: i64) -> u64 {
-    ms.cast_unsigned()
-}
-
-/// The number in the file; what is there while it is written anew is none.
+/// The number in the file; `None` while the file is being written.
 fn read(path: &Path) -> Option<i64> {
     let text = std::fs::read_to_string(path).ok().filter(|text| text.len() <= BYTES)?;
     text.strip_suffix('\n')?.parse().ok()
@@ -42,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_line_with_a_number_is_read_and_what_is_still_being_written_is_not() {
+    fn a_whole_line_with_a_number_is_read_and_an_unfinished_one_is_not() {
         let path = std::env::temp_dir().join(format!("cordon-clock-{}", std::process::id()));
         for (text, expected) in [
             ("0\n", Some(0)),

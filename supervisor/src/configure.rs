@@ -1,5 +1,5 @@
-//! Configuration: read and checked by a child that ends, so that no parser is ever linked here. What comes back
-//! is a head of fixed size and each process's section, which is passed on unread.
+//! The configuration. A child that ends reads and checks it, so that no parser is ever linked here. Its output is a head of fixed
+//! size and each process's section, which is passed on unread.
 
 use crate::args::Options;
 use crate::exit::Fault;
@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-/// What the child gave back.
+/// The child's output.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// agentd's own settings.
@@ -31,7 +31,7 @@ impl Configuration {
     }
 }
 
-/// The first part of `agentd check`: the child says what it finds.
+/// The first part of `agentd check`: the child prints its findings.
 pub(crate) fn check(options: &Options) -> Result<(), Fault> {
     let status = child(options, &["--check"])?.status();
     match status.map_err(|cause| Fault::Kernel("cannot run agentd-config", cause))?.success() {
@@ -57,7 +57,7 @@ pub(crate) fn read(options: &Options) -> Result<Configuration, Fault> {
     Ok(Configuration { settings, document })
 }
 
-/// The child beside agentd's own program, with nothing of agentd's environment.
+/// The command of the child, a program beside agentd's own, with nothing of agentd's environment.
 fn child(options: &Options, words: &[&str]) -> Result<Command, Fault> {
     let own = env::current_exe().map_err(|cause| Fault::Kernel("cannot find agentd's own program", cause))?;
     #[expect(

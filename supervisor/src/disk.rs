@@ -1,140 +1,144 @@
-//! The room on the state directory's disk: looked at with every tick, told to those who begin what is new. What is kept
-//! free is for what was accepted: it is brought to its end, on the record, instead of stopping halfway.
+//! The free space of the state directory's disk. agentd looks at it with every tick and reports it to the processes that begin new
+//! work. The space that is kept free is for accepted work, which is finished, on the record, instead of stopping halfway.
 //!
-//! It asks the kernel for two numbers and touches no file. That the disk is low ends nothing and starts nothing again, but
-//! for jails that go on filling it: [`crate::spill`].
+//! It asks the kernel for two numbers and touches no file. A low disk ends no process and restarts none; it ends only jails that
+//! go on filling it: [`crate::spill`].
 
-use crate::host::Host;
-use crate::inodes;
-use crate::proof;
-use crate::spill::{self, Spill};
-use crate::tell;
+use crate::inodes::{self, WorkspaceFiles};
+use crate::jails::Jails;
+use crate::runners::Runners;
+use crate::spill::Spill;
 use manifest::Process as Name;
 use manifest::command::Room;
 use nix::sys::statvfs::statvfs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How often it is looked at: the look costs microseconds.
+/// The time between two looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(250);
-/// The same while jails run, which can fill it: at the soonest, and bytes that go in a second at the most.
+/// The shortest time between two looks while jails run, which can fill the disk; and the most bytes that they write in a second.
 const SOONEST: Duration = Duration::from_millis(5);
 const FASTEST: u64 = 4 << 30;
-/// Inodes that go in a millisecond at the most.
+/// The most inodes that jails use up in a millisecond.
 const INODES_A_MS: u64 = 500;
-/// Who begins what is new, or tells people why it does not begin.
-const CONCERNED: [Name; 3] = [Name::Router, Name::Gate, Name::Control];
-/// What must be free beyond what is kept before there is room again, as a part of that: at the edge itself, each
-/// message that is accepted would be the last.
+/// The processes that begin new work, or show people why none begins.
+pub(crate) const CONCERNED: [Name; 3] = [Name::Router, Name::Gate, Name::Control];
+/// The divisor of the kept space that gives the further space which must be free before there is room again: at the edge itself,
+/// each accepted message would be the last.
 const SLACK: u64 = 8;
 
-/// What is known of it.
+/// The state of the disk.
 #[derive(Debug)]
 pub(crate) struct Disk {
-    /// While it is low, as those concerned were told last.
+    /// Its free space; while it is low, as it was reported last.
     pub(crate) room: Room,
     looked: Option<Instant>,
-    /// Bytes that were free then.
+    /// Free bytes at that look.
     bytes: u64,
-    /// At which look they were told.
-    told: Option<Instant>,
-    pub(crate) spill: Spill,
-    /// Inodes that are kept free, and the files of jails that were counted while fewer were.
+    /// The time of the last report.
+    reported: Option<Instant>,
+    spill: Spill,
+    /// Inodes that are kept free.
     kept_inodes: u64,
+    /// Free inodes at the last look.
     inodes: Option<u64>,
-    pub(crate) counted: inodes::Counted,
+    files: WorkspaceFiles,
 }
 
 impl Disk {
-    /// Nothing is known yet; so many MiB and inodes are kept.
+    /// A disk that was not looked at yet, of which so many MiB and inodes are kept free.
     pub(crate) fn new(kept_mib: u32, kept_inodes: u32) -> Self {
         let room = Room { kept_mib, ..Room::default() };
         Self {
             room,
             looked: None,
             bytes: u64::MAX,
-            told: None,
+            reported: None,
             spill: Spill::default(),
             kept_inodes: kept_inodes.into(),
             inodes: None,
-            counted: inodes::Counted::default(),
+            files: WorkspaceFiles::default(),
         }
+    }
+
+    /// Looks at the disk if it is time, and ends a jail that fills it. Returns the change, if it has looked.
+    pub(crate) fn look(&mut self, jails: &Jails, runners: &mut Runners) -> Option<Change> {
+        if self.due(runners).is_some_and(|due| due > Instant::now()) {
+            return None;
+        }
+        self.looked = Some(Instant::now());
+        self.bytes = free(&jails.state)?;
+        self.inodes = inodes::free(&jails.state);
+        let soon = self.reported.is_some_and(|at| at.elapsed() < LOOK);
+        let before = self.room;
+        let few = self.inodes.is_some_and(|free| are_few(free, self.kept_inodes, before.low));
+        self.room = steadied(before, judged(before, self.bytes, few), soon);
+        let mut lines = Vec::new();
+        if self.spill.end_worst(self.room, self.bytes, runners) {
+            lines.push("a jail was ended: it used the space of the disk that is kept free".to_owned());
+        }
+        if !few {
+            self.files.forget();
+        } else if self.files.end_worst(jails, runners) {
+            lines.push("a jail was ended: it used the inodes of the disk that are kept free".to_owned());
+        }
+        if before.low != self.room.low {
+            lines.push(self.summary());
+            lines.extend(few.then(|| self.inode_summary()));
+        }
+        let is_news = is_news(before, self.room);
+        if is_news {
+            self.reported = self.looked;
+        }
+        Some(Change { is_news, lines })
+    }
+
+    fn summary(&self) -> String {
+        let Room { low, free_mib, kept_mib, .. } = self.room;
+        let how = if low { "nothing new is begun" } else { "there is room again" };
+        format!("{free_mib} MiB of the disk are free, {kept_mib} are kept: {how}")
+    }
+
+    fn inode_summary(&self) -> String {
+        let (free, kept) = (self.inodes.unwrap_or_default(), self.kept_inodes);
+        format!("{free} inodes of the disk are free, {kept} are kept: remove files, or a workspace")
+    }
+
+    /// The time of the next look; `None` if it was never looked at.
+    pub(crate) fn due(&self, runners: &Runners) -> Option<Instant> {
+        let pace = if runners.live.is_empty() {
+            LOOK
+        } else {
+            let inodes = self.inodes.map_or(LOOK, |free| pace_of_inodes(free, self.kept_inodes));
+            pace(self.room, self.bytes).min(inodes)
+        };
+        self.looked.map(|at| at + pace)
     }
 }
 
-/// Looks, if it is time to, and tells everybody concerned if that changed anything.
-pub(crate) fn look(host: &mut Host) {
-    if due(host).is_some_and(|due| due > Instant::now()) {
-        return;
-    }
-    host.disk.looked = Some(Instant::now());
-    let Some(bytes) = free(&host.places.state) else { return };
-    host.disk.bytes = bytes;
-    let soon = host.disk.told.is_some_and(|at| at.elapsed() < LOOK);
-    let before = host.disk.room;
-    let inodes = inodes::free(&host.places.state);
-    host.disk.inodes = inodes;
-    let few = inodes.is_some_and(|free| are_few(free, host.disk.kept_inodes, before.low));
-    let after = steadied(before, judged(before, bytes, few), soon);
-    host.disk.room = after;
-    spill::look(host, bytes);
-    if few {
-        inodes::end_worst(host);
-    }
-    if before.low != after.low {
-        let how = if after.low { "nothing new is begun" } else { "there is room again" };
-        let line = format!("{} MiB of the disk are free, {} are kept: {how}", after.free_mib, after.kept_mib);
-        host.logs.write("agentd", &line);
-        if few {
-            let (free, kept) = (inodes.unwrap_or_default(), host.disk.kept_inodes);
-            let line =
-                format!("{free} inodes of the disk are free, {kept} are kept: remove files, or a workspace");
-            host.logs.write("agentd", &line);
-        }
-    }
-    if is_news(before, after) {
-        host.disk.told = host.disk.looked;
-        for name in CONCERNED {
-            tell(host, name);
-        }
-    }
-    proof::go_on(host);
-    tell::host(host);
+/// The outcome of a look.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The processes of [`CONCERNED`] are to be told.
+    pub(crate) is_news: bool,
+    /// Lines for the log.
+    pub(crate) lines: Vec<String>,
 }
 
-/// When it is looked at next; at once if it never was.
-pub(crate) fn due(host: &Host) -> Option<Instant> {
-    let disk = &host.disk;
-    let pace = if host.runners.live.is_empty() {
-        LOOK
-    } else {
-        let inodes = disk.inodes.map_or(LOOK, |free| pace_of_inodes(free, disk.kept_inodes));
-        pace(disk.room, disk.bytes).min(inodes)
-    };
-    disk.looked.map(|at| at + pace)
-}
-
-/// How long it takes at the fastest until no more is free than is kept.
+/// The shortest time until no more bytes are free than are kept.
 fn pace(room: Room, bytes: u64) -> Duration {
     let left = bytes.saturating_sub(u64::from(room.kept_mib) << 20);
     Duration::from_millis(left / (FASTEST / 1000)).clamp(SOONEST, LOOK)
 }
 
-/// How long it takes at the fastest until no more inodes are free than are kept.
+/// The shortest time until no more inodes are free than are kept.
 fn pace_of_inodes(free: u64, kept: u64) -> Duration {
     Duration::from_millis(free.saturating_sub(kept) / INODES_A_MS).clamp(SOONEST, LOOK)
 }
 
-/// Returns whether fewer inodes are free than are kept; after that, until an eighth more is.
+/// Returns true if fewer inodes are free than are kept, and then until an eighth more are free.
 const fn are_few(free: u64, kept: u64, before: bool) -> bool {
     free < if before { kept + kept / SLACK } else { kept }
-}
-
-/// Tells one process how it is, if it is one of those concerned: after its start, and with every change.
-pub(crate) fn tell(host: &Host, name: Name) {
-    if let Some(process) = host.process(name).filter(|_| CONCERNED.contains(&name)) {
-        process.tell(host.disk.room.frame(), &[]);
-    }
 }
 
 /// Bytes that processes which are not root can still have; `None` if the kernel does not say.
@@ -143,7 +147,7 @@ pub(crate) fn free(state: &Path) -> Option<u64> {
     Some(about.blocks_available().saturating_mul(about.fragment_size()))
 }
 
-/// How it is with so many bytes free, and few inodes or enough, after it was as `before`.
+/// The state with so many bytes free, and few inodes or enough, after the state `before`.
 fn judged(before: Room, bytes: u64, few_inodes: bool) -> Room {
     let kept = u64::from(before.kept_mib) << 20;
     let wanted = if before.low { kept + kept / SLACK } else { kept };
@@ -154,14 +158,13 @@ fn judged(before: Room, bytes: u64, few_inodes: bool) -> Room {
     }
 }
 
-/// What is told so soon after the last word is that nothing new is begun, and no more: a jail that takes room and gives it
-/// back would else have everybody told at each look, and who stands still for a copy of the state loses what does not fit
-/// into its socket.
+/// Soon after the last report only the loss of room counts: a jail that takes space and frees it again would otherwise cause a
+/// report with each look, and a process that is frozen for a copy of the state loses frames that do not fit into its socket.
 const fn steadied(before: Room, after: Room, soon: bool) -> Room {
     if soon && (before.low || !after.low) { before } else { after }
 }
 
-/// Returns whether those concerned are told.
+/// Returns true if the change is reported.
 fn is_news(before: Room, after: Room) -> bool {
     before.low != after.low || (after.low && before != after)
 }
@@ -209,19 +212,19 @@ mod tests {
     }
 
     #[test]
-    fn who_was_told_just_now_is_told_at_once_that_room_is_gone_and_later_of_anything_else() {
+    fn loss_of_room_is_reported_at_once_and_anything_else_later() {
         let room = |low, free_mib| Room { low, free_mib, kept_mib: 64 };
         let (low, fine) = (room(true, 63), room(false, 80));
         assert_eq!(steadied(low, fine, true), low);
         assert_eq!((steadied(low, fine, false), steadied(fine, low, true)), (fine, low));
-        for (told, now, soon, news) in [
+        for (reported, now, soon, news) in [
             (fine, low, true, true),
             (low, fine, false, true),
             (low, room(true, 60), true, false),
             (low, room(true, 60), false, true),
             (fine, room(false, 79), false, false),
         ] {
-            assert_eq!(is_news(told, steadied(told, now, soon)), news, "{told:?} {now:?} {soon}");
+            assert_eq!(is_news(reported, steadied(reported, now, soon)), news, "{reported:?} {now:?} {soon}");
         }
     }
 

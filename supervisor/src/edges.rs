@@ -1,29 +1,28 @@
-//! Plumbing: a pair for every edge of the table, each end handed to its process. One code path serves the first
-//! start and every restart.
+//! The edges between processes: a socket pair for every edge of the table, each end passed to its process. The first start and
+//! every restart use the same code.
 
-use crate::host::Host;
+use crate::processes::Processes;
 use confine::passing;
 use manifest::Process as Name;
 use manifest::command::{Frame, Kind, Role};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Hands `name`, which has just been started, an end to every running process it has an edge with.
-pub(crate) fn plumb(host: &Host, name: Name) -> io::Result<()> {
-    let others: Vec<Name> = host.running().filter(|other| *other != name).collect();
-    for other in others {
+/// Passes `name`, which was just started, an end to every running process that it has an edge with.
+pub(crate) fn connect(processes: &Processes, name: Name) -> io::Result<()> {
+    for other in processes.running().into_iter().filter(|other| *other != name) {
         if manifest::edge(name, other) {
-            join(host, name, other)?;
+            join(processes, name, other)?;
         }
         if manifest::edge(other, name) {
-            join(host, other, name)?;
+            join(processes, other, name)?;
         }
     }
     Ok(())
 }
 
 /// Makes one edge.
-fn join(host: &Host, caller: Name, callee: Name) -> io::Result<()> {
+fn join(processes: &Processes, caller: Name, callee: Name) -> io::Result<()> {
     let (theirs, ours) = passing::stream_pair()?;
     for end in [&theirs, &ours] {
         passing::refuse_descriptors(end.as_fd());
@@ -31,8 +30,8 @@ fn join(host: &Host, caller: Name, callee: Name) -> io::Result<()> {
     let channel =
         if manifest::carries_descriptors(caller, callee) { Some(descriptor_channel()?) } else { None };
     let (client_channel, server_channel) = channel.unzip();
-    give(host, caller, callee, Role::Client, &theirs, client_channel.as_ref());
-    give(host, callee, caller, Role::Server, &ours, server_channel.as_ref());
+    give(processes, caller, callee, Role::Client, &theirs, client_channel.as_ref());
+    give(processes, callee, caller, Role::Server, &ours, server_channel.as_ref());
     Ok(())
 }
 
@@ -43,11 +42,9 @@ fn descriptor_channel() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(pair)
 }
 
-fn give(host: &Host, to: Name, peer: Name, role: Role, end: &OwnedFd, channel: Option<&OwnedFd>) {
-    let generation = host.process(peer).map_or(0, |peer| peer.generation);
+fn give(processes: &Processes, to: Name, peer: Name, role: Role, end: &OwnedFd, channel: Option<&OwnedFd>) {
+    let generation = processes.get(peer).map_or(0, |peer| peer.generation);
     let frame = Frame { role, generation, ..Frame::new(Kind::Edge, peer) };
     let ends: Vec<BorrowedFd<'_>> = std::iter::once(end).chain(channel).map(AsFd::as_fd).collect();
-    if let Some(process) = host.process(to) {
-        process.tell(frame, &ends);
-    }
+    processes.send(to, frame, &ends);
 }

@@ -3,25 +3,26 @@
 use crate::journal;
 use manifest::Process as Name;
 use manifest::command::Failure;
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why agentd ends.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
-    /// The configuration; its child has said what is wrong.
+    /// The configuration was refused; the child that read it has printed why.
     #[error("the configuration was refused; nothing was started")]
     Configuration,
-    /// The configuration's child could not be run or read.
+    /// The child that reads the configuration could not be run, or its output not be read.
     #[error("{0}")]
     Config(String),
-    /// What is there would not work with this program.
-    #[error("a host of this version could not work with what is there; nothing was changed")]
+    /// The state that is there does not work with this program.
+    #[error("this version cannot run the configuration and the state that are there; nothing was changed")]
     Unfit,
     /// A layer that the mode needs is missing.
     #[error(transparent)]
     Mode(#[from] confine::probe::ModeFault),
-    /// What the state lies on cannot show runners their workspaces.
+    /// The file system of the state directory has no id-mapped mounts, which workspaces need.
     #[error(
         "mode system: layer mounts, row runner: {path} lies on a file system that shows no folder under a jail's own ids \
          ({cause}); keep the state on ext4, xfs or btrfs (in a container, on a volume and not on its overlay), or set \
@@ -30,17 +31,17 @@ pub(crate) enum Fault {
     Unmapped {
         /// The folder of workspaces.
         path: String,
-        /// The kernel's word.
+        /// The kernel's error.
         cause: std::io::Error,
     },
     /// A directory, socket or lock.
     #[error("{what} {path}: {cause}")]
     Place {
-        /// What was tried.
+        /// The act that failed.
         what: &'static str,
-        /// Which.
+        /// Its path.
         path: String,
-        /// Why not.
+        /// The kernel's error.
         cause: std::io::Error,
     },
     /// A folder that is there, and that no host may use as its own.
@@ -48,9 +49,9 @@ pub(crate) enum Fault {
         "{path} is not a host's to use: {why}; name a folder of Cordon's own with --state-dir and --runtime-dir"
     )]
     NotOurs {
-        /// Which.
+        /// The folder.
         path: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// Another host runs on this state directory.
@@ -59,26 +60,26 @@ pub(crate) enum Fault {
     /// A process could not be started at all.
     #[error("{process} could not be started: {cause}")]
     Start {
-        /// Which.
+        /// Its name.
         process: &'static str,
-        /// Why not.
+        /// The reason.
         cause: String,
     },
     /// A process could not be started, and another try would find the same.
     #[error("{process} could not be started, and would not be if it were tried again: {cause}")]
     NeverStarts {
-        /// Which.
+        /// Its name.
         process: &'static str,
-        /// Why not.
+        /// The reason.
         cause: String,
     },
-    /// The kernel failed us.
+    /// A system call failed.
     #[error("{0}: {1}")]
     Kernel(&'static str, std::io::Error),
 }
 
 impl Fault {
-    /// A process that never was ready has given up, for this reason if it gave one.
+    /// The fault of a process that gave up before it was ready, with the reason that it gave.
     pub(crate) fn of_process(process: Name, failure: Option<Failure>) -> Self {
         let (why, again) = match failure {
             Some(Failure::Config) => ("it refused its configuration", false),
@@ -109,7 +110,12 @@ impl Fault {
     }
 }
 
-/// Ends by a result.
+/// Names the path in the fault of a failed file operation.
+pub(crate) fn at<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Fault + 'a {
+    move |cause| Fault::Place { what, path: path.display().to_string(), cause }
+}
+
+/// Returns the exit code of a result, and prints its fault.
 pub(crate) fn of(result: Result<(), Fault>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -120,24 +126,24 @@ pub(crate) fn of(result: Result<(), Fault>) -> ExitCode {
     }
 }
 
-/// Ends after a usage error: `EX_USAGE`.
+/// Prints a usage error and returns `EX_USAGE`.
 pub(crate) fn usage(what: &str) -> ExitCode {
     put(&journal::fault(&format!("agentd: {what}\ntry `agentd --help`")));
     ExitCode::from(64)
 }
 
-/// Prints and ends well. That nobody reads it is no reason to end otherwise.
+/// Prints to standard output and returns success, also if nobody reads it.
 pub(crate) fn print(text: &str) -> ExitCode {
     drop(std::io::stdout().write_all(text.as_bytes()));
     ExitCode::SUCCESS
 }
 
-/// One line to standard error, with its gravity where that is the journal.
+/// Writes one line to standard error, with its priority if that is the journal.
 pub(crate) fn say(line: &str) {
     put(&journal::line(line));
 }
 
-/// That it cannot be written is no reason to stop.
+/// Writes to standard error; a failure is ignored.
 fn put(text: &str) {
     drop(std::io::stderr().write_all(text.as_bytes()));
 }

@@ -1,9 +1,9 @@
-//! Inodes of the state directory's disk: empty files take no byte, and without an inode no file can be made. Below those that are
-//! kept nothing new begins, and the jail whose workspace has most files, or gets more of them, is ended.
+//! Inodes of the state directory's disk. Empty files take no byte, and without a free inode no file can be made: below the inodes
+//! that are kept free nothing new begins, and the jail whose workspace gets most files is ended.
 
-use crate::host::Host;
+use crate::jails::Jails;
 use crate::places;
-use crate::runners;
+use crate::runners::Runners;
 use manifest::command::Ended;
 use nix::dir::{Dir, Type};
 use nix::fcntl::OFlag;
@@ -11,18 +11,64 @@ use nix::sys::stat::Mode;
 use nix::sys::statvfs::statvfs;
 use std::collections::HashMap;
 use std::ffi::CString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The longest that one workspace is counted for: a few ten thousand files. agentd has one thread.
+/// The longest time for which one workspace is counted: enough for a few ten thousand files. agentd has one thread.
 const LONGEST: Duration = Duration::from_millis(25);
-/// Folders in folders that are looked into.
+/// The depth of folders that are looked into.
 const DEEP: usize = 64;
 
-/// Files of the workspaces of jails as they were counted last, by the pid of each runner.
+/// The files of jails' workspaces at the last count, by the pid of each runner.
 #[derive(Debug, Default)]
-pub(crate) struct Counted(HashMap<i32, u64>);
+pub(crate) struct WorkspaceFiles(HashMap<i32, Files>);
+
+/// The files and folders of a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Files {
+    count: u64,
+    /// False if the count was cut short, by its time or by depth, so that there may be more.
+    is_whole: bool,
+}
+
+/// A workspace's files now, and the growth since the count before.
+#[derive(Clone, Copy, Debug)]
+struct Count {
+    files: Files,
+    /// `None` without a whole count before.
+    grown: Option<u64>,
+}
+
+impl Count {
+    fn new(files: Files, before: Option<Files>) -> Self {
+        let before = before.filter(|before| before.is_whole);
+        Self { files, grown: before.map(|before| files.count.saturating_sub(before.count)) }
+    }
+}
+
+impl WorkspaceFiles {
+    /// Drops the last count: there are inodes enough, and what grows meanwhile is no concern.
+    pub(crate) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// Ends the jail that uses up the inodes. Returns true if it ended one. To be called while fewer are free than are kept.
+    pub(crate) fn end_worst(&mut self, jails: &Jails, runners: &mut Runners) -> bool {
+        let before = std::mem::take(&mut self.0);
+        let mut counts = Vec::new();
+        for (at, runner) in runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
+            let Some(workspace) = runner.workspace else { continue };
+            let Ok(folder) = places::open_folder(&jails.workspace(workspace)) else { continue };
+            let files = count(folder, Instant::now() + LONGEST);
+            counts.push((at, Count::new(files, before.get(&runner.child.pid).copied())));
+            self.0.insert(runner.child.pid, files);
+        }
+        // The first look only counts; the next one follows within milliseconds.
+        let worst = worst(&counts).filter(|_| !before.is_empty()).and_then(|at| runners.live.get_mut(at));
+        worst.map(|runner| runner.end(Ended::Disk)).is_some()
+    }
+}
 
 /// Inodes that processes which are not root can still have; `None` where the file system has no such number.
 pub(crate) fn free(state: &Path) -> Option<u64> {
@@ -30,59 +76,52 @@ pub(crate) fn free(state: &Path) -> Option<u64> {
     (about.files() > 0).then(|| about.files_available())
 }
 
-/// Ends the jail that takes the inodes, while fewer are free than are kept.
-pub(crate) fn end_worst(host: &mut Host) {
-    let before = std::mem::take(&mut host.disk.counted.0);
-    let mut counts = Vec::new();
-    for (at, runner) in host.runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
-        let Some(workspace) = runner.workspace else { continue };
-        let Ok(folder) = places::open_folder(&runners::folder_of(host, workspace)) else { continue };
-        let pid = runner.child.pid;
-        let files = count(folder, Instant::now() + LONGEST);
-        counts.push((at, files, files.saturating_sub(before.get(&pid).copied().unwrap_or(files))));
-        host.disk.counted.0.insert(pid, files);
-    }
-    if let Some(runner) = worst(&counts).and_then(|at| host.runners.live.get_mut(at)) {
-        runner.over = Some(Ended::Disk);
-        runners::end(runner);
-        host.logs.write("agentd", "a jail was ended: it took of the disk's inodes those that are kept free");
-    }
+/// The jail whose files grew most since the last count. If none is known to have grown, the largest whose count was cut short,
+/// since its growth cannot be seen; a jail that has many files and makes no more is not ended.
+fn worst(counts: &[(usize, Count)]) -> Option<usize> {
+    let grown = counts.iter().filter_map(|(at, count)| Some((*at, count.grown?)));
+    let grown = grown.filter(|(_, grown)| *grown > 0).max_by_key(|(_, grown)| *grown);
+    let cut_short = counts.iter().filter(|(_, count)| !count.files.is_whole);
+    let largest = cut_short.max_by_key(|(_, count)| count.files.count).map(|(at, _)| *at);
+    grown.map(|(at, _)| at).or(largest)
 }
 
-/// The jail whose files grew most since the last count; where none grew, or this is the first, the one that has most.
-fn worst(counts: &[(usize, u64, u64)]) -> Option<usize> {
-    let grown = counts.iter().max_by_key(|(_, _, grown)| *grown).filter(|(_, _, grown)| *grown > 0);
-    let largest = counts.iter().max_by_key(|(_, files, _)| *files).filter(|(_, files, _)| *files > 0);
-    grown.or(largest).map(|(at, _, _)| *at)
-}
-
-/// Files and folders below a folder, as far as they are counted until then. No link is followed.
-fn count(folder: OwnedFd, until: Instant) -> u64 {
-    let mut found = 0;
-    let mut open = vec![folder];
-    while let Some(folder) = open.pop() {
-        let Ok(mut names) = Dir::from_fd(folder) else { continue };
-        let mut below: Vec<CString> = Vec::new();
-        for entry in names.iter().flatten() {
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
+/// Files and folders below a folder, counted until then. No link is followed.
+fn count(folder: OwnedFd, until: Instant) -> Files {
+    let mut files = Files { count: 0, is_whole: true };
+    // Each folder on the way down, with those of its folders that are not looked into yet.
+    let mut open: Vec<(Dir, Vec<CString>)> = Vec::new();
+    let mut next = Some(folder);
+    loop {
+        if let Some(mut names) = next.take().and_then(|folder| Dir::from_fd(folder).ok()) {
+            let mut below = Vec::new();
+            for entry in names.iter().flatten() {
+                let name = entry.file_name();
+                if matches!(name.to_bytes(), b"." | b"..") {
+                    continue;
+                }
+                files.count += 1;
+                if Instant::now() >= until {
+                    return Files { is_whole: false, ..files };
+                }
+                if entry.file_type() == Some(Type::Directory) {
+                    below.push(name.to_owned());
+                }
             }
-            found += 1;
-            if Instant::now() >= until {
-                return found;
-            }
-            if entry.file_type() == Some(Type::Directory) {
-                below.push(name.to_owned());
+            if open.len() < DEEP {
+                open.push((names, below));
+            } else {
+                files.is_whole &= below.is_empty();
             }
         }
-        let room = DEEP.saturating_sub(open.len());
-        for name in below.into_iter().take(room) {
-            let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-            open.extend(nix::fcntl::openat(&names, name.as_c_str(), flags, Mode::empty()));
-        }
+        let Some((names, below)) = open.last_mut() else { return files };
+        let Some(name) = below.pop() else {
+            open.pop();
+            continue;
+        };
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        next = nix::fcntl::openat(names.as_fd(), name.as_c_str(), flags, Mode::empty()).ok();
     }
-    found
 }
 
 #[cfg(test)]
@@ -101,19 +140,59 @@ mod tests {
         }
         std::os::unix::fs::symlink("/usr", folder.path().join("out")).unwrap();
         let opened = || places::open_folder(folder.path()).unwrap();
-        assert_eq!(count(opened(), Instant::now() + Duration::from_secs(5)), 7);
-        assert_eq!(count(opened(), Instant::now()), 1, "a count whose time is over ends");
+        let until = Instant::now() + Duration::from_secs(5);
+        assert_eq!(count(opened(), until), Files { count: 7, is_whole: true });
+        assert_eq!(count(opened(), Instant::now()), Files { count: 1, is_whole: false }, "its time is over");
+    }
+
+    // Holds B-169.
+    #[test]
+    fn a_wide_tree_is_counted_whole_and_one_that_is_too_deep_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        for n in 0..3 * DEEP {
+            fs::create_dir(folder.path().join(n.to_string())).unwrap();
+            fs::write(folder.path().join(n.to_string()).join("file"), "").unwrap();
+        }
+        let counted =
+            || count(places::open_folder(folder.path()).unwrap(), Instant::now() + Duration::from_secs(5));
+        assert_eq!(counted(), Files { count: 6 * DEEP as u64, is_whole: true });
+        let deep: std::path::PathBuf = (0..2 * DEEP).map(|_| "d").collect();
+        fs::create_dir_all(folder.path().join(deep)).unwrap();
+        assert!(!counted().is_whole);
+    }
+
+    // Holds B-169.
+    #[test]
+    fn only_a_jail_that_grew_is_ended_else_the_largest_without_a_whole_count() {
+        let grew = |count, files| Count { files: Files { count, is_whole: true }, grown: Some(files) };
+        let first = |count| Count { files: Files { count, is_whole: true }, grown: None };
+        let cut = |count, grown| Count { files: Files { count, is_whole: false }, grown };
+        for (counts, ended) in [
+            (vec![grew(90_000, 0), grew(500, 400), grew(700, 10)], Some(1)),
+            (vec![grew(90_000, 0), grew(500, 0)], None),
+            (vec![first(90_000), grew(500, 0)], None),
+            (vec![grew(90_000, 0), cut(5_000, None), cut(7_000, None)], Some(2)),
+            (vec![cut(90_000, None), grew(500, 1)], Some(1)),
+            (vec![cut(90_000, Some(3)), grew(500, 2)], Some(0)),
+            (vec![grew(0, 0)], None),
+            (vec![], None),
+        ] {
+            let numbered: Vec<(usize, Count)> = counts.into_iter().enumerate().collect();
+            assert_eq!(worst(&numbered), ended, "{numbered:?}");
+        }
     }
 
     #[test]
-    fn the_jail_whose_files_grow_is_ended_before_the_one_that_has_most() {
-        for (counts, ended) in [
-            (vec![(0, 90_000, 0), (1, 500, 400), (2, 700, 10)], Some(1)),
-            (vec![(0, 90, 0), (1, 500, 0)], Some(1)),
-            (vec![(0, 0, 0)], None),
-            (vec![], None),
+    fn growth_is_known_only_against_a_whole_count() {
+        let files = |count, is_whole| Files { count, is_whole };
+        for (before, now, grown) in [
+            (None, files(9, true), None),
+            (Some(files(4, true)), files(9, true), Some(5)),
+            (Some(files(9, true)), files(4, true), Some(0)),
+            (Some(files(4, true)), files(9, false), Some(5)),
+            (Some(files(4, false)), files(9, true), None),
         ] {
-            assert_eq!(worst(&counts), ended, "{counts:?}");
+            assert_eq!(Count::new(now, before).grown, grown, "{before:?} {now:?}");
         }
     }
 

@@ -1,13 +1,13 @@
-//! How grave a line is, said to the journal: where standard error leads there, each line begins with its priority in angle
-//! brackets (sd-daemon(3)), so that `journalctl -p warning` shows what matters. Elsewhere nothing is added.
+//! Priorities for the journal: if standard error leads there, each line begins with its priority in angle brackets (sd-daemon(3)), so
+//! that `journalctl -p warning` shows what matters. Elsewhere nothing is added.
 
 use nix::sys::stat::fstat;
 use std::env;
 use std::sync::LazyLock;
 
-/// How far into a line its gravity is looked for: a level stands behind a name and a time.
+/// The part of a line in which its level is looked for: a level follows a name and a time.
 const HEAD: usize = 96;
-/// What processes write for a level, and what agentd itself says of an end; the first that is found counts.
+/// The levels that processes write, and agentd's own words for an end; the first that is found counts.
 const WORDS: [(&str, u8); 9] = [
     (" ERROR ", 3),
     (" WARN ", 4),
@@ -22,29 +22,29 @@ const WORDS: [(&str, u8); 9] = [
 /// The priority of everything else.
 const USUAL: u8 = 6;
 
-/// Whether standard error leads to the journal. Asked once, with the first line.
+/// True if standard error leads to the journal. Determined once, with the first line.
 static JOURNAL: LazyLock<bool> = LazyLock::new(|| {
     let named = env::var("JOURNAL_STREAM").ok();
     let own = fstat(std::io::stderr()).ok().map(|stat| format!("{}:{}", stat.st_dev, stat.st_ino));
     named.is_some() && named == own
 });
 
-/// The line as standard error takes it.
+/// A line for standard error.
 pub(crate) fn line(text: &str) -> String {
     if *JOURNAL { with(text, priority(text)) } else { format!("{text}\n") }
 }
 
-/// The same for what ends agentd.
+/// A line for the fault that ends agentd.
 pub(crate) fn fault(text: &str) -> String {
     if *JOURNAL { with(text, 3) } else { format!("{text}\n") }
 }
 
-/// Each line of it: the journal takes a line break for the end of an entry.
+/// Adds the priority to each line of a text: the journal takes a line break for the end of an entry.
 fn with(text: &str, priority: u8) -> String {
     text.lines().map(|line| format!("<{priority}>{line}\n")).collect()
 }
 
-/// How grave it is, by syslog(3)'s numbers.
+/// The priority, by syslog(3)'s numbers.
 fn priority(text: &str) -> u8 {
     let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= HEAD).last().unwrap_or(0);
     let head = if text.len() > HEAD { text.get(..end).unwrap_or_default() } else { text };
@@ -63,7 +63,7 @@ mod tests {
             ("gate: 2026-11-22T01:53:43.081866Z ERROR gate: down", 3),
             ("gate: 2026-11-22T01:53:43.081866Z  INFO gate: an ERROR in words", 6),
             ("model: 2026-11-22T01:53:43.081866Z DEBUG model: x", 7),
-            ("agentd: router is ended: it has not been heard of for 10 s", 4),
+            ("agentd: router is ended: it sent no heartbeat for 10 s", 4),
             ("agentd: router ended: killed by signal 9", 4),
             ("agentd: ready in 168 ms, mode system", 6),
             ("", 6),

@@ -1,5 +1,5 @@
-//! What holds the limits of each jail as a whole: a cgroup where this host was given some, else agentd's own watch.
-//! The limits of single processes are the row's, and set before exec.
+//! The limits of each jail as a whole: a cgroup holds them where this host has some, else agentd's own watch. The limits of single
+//! processes are the row's, and set before exec.
 
 use crate::cgroups::{Cgroups, Group};
 use crate::exit;
@@ -10,25 +10,25 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::io;
 
-/// What holds them on this host.
+/// Holds the limits on this host.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct LimitHolder {
     cgroups: Option<Cgroups>,
-    /// CPUs that agentd may use, for runners to be spread over.
+    /// The CPUs that agentd may use; runners are spread over them.
     cpus: Vec<usize>,
 }
 
-/// What holds one runner's.
+/// Holds the limits of one runner.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct JailLimits {
     /// Its cgroup, where there are any.
     pub(crate) group: Option<Group>,
-    /// How often in a row it was seen over its memory.
+    /// The number of looks in a row that found too much memory.
     pub(crate) over: u8,
 }
 
-impl Holding {
-    /// Finds out what there is, and says so.
+impl LimitHolder {
+    /// Finds out if there are cgroups, and logs it.
     pub(crate) fn find() -> io::Result<Self> {
         let row = manifest::row(Name::Runner).ok_or(io::ErrorKind::NotFound)?.limits;
         let cgroups = Cgroups::find(row);
@@ -41,21 +41,21 @@ impl Holding {
         Ok(Self { cgroups: cgroups.ok(), cpus })
     }
 
-    /// For control.
+    /// The holder, as control shows it.
     pub(crate) const fn holder(&self) -> Holder {
         if self.cgroups.is_some() { Holder::Cgroup } else { Holder::Watch }
     }
 
-    /// Puts a runner that has not begun its work under them: what it starts later begins there.
-    pub(crate) fn take(&self, slot: u16, pid: i32, limits: Limits) -> io::Result<Held> {
+    /// Applies the limits to a runner that has not begun its work; its later children inherit them.
+    pub(crate) fn apply(&self, slot: u16, pid: i32, limits: Limits) -> io::Result<JailLimits> {
         let group = self.cgroups.as_ref().map(|cgroups| cgroups.take(slot, pid, limits)).transpose()?;
         if !self.cgroups.as_ref().is_some_and(|cgroups| cgroups.cpu) {
             self.one_cpu(slot, pid)?;
         }
-        Ok(Held { group, over: 0 })
+        Ok(JailLimits { group, over: 0 })
     }
 
-    /// One CPU by affinity, which the jail's filter does not let it change.
+    /// Binds it to one CPU by affinity, which the jail's filter does not let it change.
     fn one_cpu(&self, slot: u16, pid: i32) -> io::Result<()> {
         let Some(cpu) = self.cpus.iter().cycle().nth(usize::from(slot)) else { return Ok(()) };
         let mut set = CpuSet::new();
@@ -63,7 +63,7 @@ impl Holding {
         Ok(sched_setaffinity(Pid::from_raw(pid), &set)?)
     }
 
-    /// Removes what was made for them, when the host ends.
+    /// Removes the cgroups when the host ends.
     pub(crate) fn close(&self) {
         if let Some(cgroups) = &self.cgroups {
             cgroups.close();
@@ -71,8 +71,8 @@ impl Holding {
     }
 }
 
-impl Held {
-    /// Its runner has ended: so does all that it left, and the kernel may say why it was.
+impl JailLimits {
+    /// Ends everything that the runner left. Returns the reason if the kernel killed a process for lack of memory.
     pub(crate) fn end(self) -> Option<Ended> {
         self.group.is_some_and(Group::end).then_some(Ended::Memory)
     }

@@ -1,8 +1,7 @@
-//! The listeners: made once, kept for as long as the host runs, and handed to their process after each of its starts.
-//! Who connects while that process is away waits in the kernel's queue and is served by its next life.
+//! The listeners: made once, open for as long as the host runs, and passed to their process after each of its starts. A client
+//! that connects while that process is down waits in the kernel's queue and is served by the next life.
 
-use crate::exit::Fault;
-use crate::places::at;
+use crate::exit::{Fault, at};
 use crate::process::Process;
 use manifest::command::{Frame, Kind, ListenerKind};
 use manifest::settings::{Loopback, Settings};
@@ -16,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-/// A listener, whose it is, and what comes through it.
+/// A listener, its process, and its kind.
 #[derive(Debug)]
 struct Listener {
     of: Name,
@@ -29,7 +28,7 @@ struct Listener {
 pub(crate) struct Listeners(Vec<Listener>);
 
 impl Listeners {
-    /// Makes them. In mode system everybody may connect to the Unix sockets: who they are is known from the kernel.
+    /// Makes them. With `everybody` any user may connect to the Unix sockets: the kernel identifies the client.
     pub(crate) fn make(runtime: &Path, settings: &Settings, everybody: bool) -> Result<Self, Fault> {
         let mut all = vec![unix(Name::Control, &runtime.join("control.sock"), everybody)?];
         let path = runtime.join("gateway.sock");
@@ -44,14 +43,14 @@ impl Listeners {
         Ok(Self(all))
     }
 
-    /// Hands `process` its own.
+    /// Passes `process` its own.
     pub(crate) fn hand_over(&self, process: &Process) {
         let name = process.row.process;
         let inherits =
             |listener: &Listener| process.row.inherits.contains(&Inherited::Listener(listener.kind));
         for listener in self.0.iter().filter(|listener| listener.of == name && inherits(listener)) {
             let frame = Frame::new(Kind::Listener, name).with(&[listener.kind as u64]);
-            process.tell(frame, &[listener.end.as_fd()]);
+            process.send(frame, &[listener.end.as_fd()]);
         }
     }
 }
@@ -65,7 +64,7 @@ fn unix(of: Name, path: &Path, everybody: bool) -> Result<Listener, Fault> {
     Ok(Listener { of, kind: ListenerKind::Unix, end: listener.into() })
 }
 
-/// What a host that was killed left is nobody's.
+/// Removes a socket that a killed host left.
 fn remove(path: &Path) -> Result<(), Fault> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("cannot replace", path)(error)),
@@ -77,7 +76,7 @@ fn tcp(loopback: Loopback) -> Result<OwnedFd, Fault> {
     let address = loopback.address().to_string();
     let failed = |cause| Fault::Place { what: "cannot listen on", path: address.clone(), cause };
     let listener = TcpListener::bind(loopback.address()).map_err(failed)?;
-    // std asks for a queue of 128: a client that finds it full is silently late by a second.
+    // std asks for a queue of 128: a client that finds it full is late by a second.
     listen(&listener, Backlog::MAXCONN).map_err(|error| failed(error.into()))?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener.into())

@@ -1,5 +1,5 @@
-//! What processes write to standard error: bounded, rate limited, control characters escaped, to agentd's own
-//! standard error and to a rotated file that `agentctl logs` shows. The text is copied, never understood.
+//! The standard error of processes: bounded, rate limited, control characters escaped, to agentd's own standard error and to a rotated
+//! file that `agentctl logs` shows. The text is copied and not interpreted.
 
 use crate::exit;
 use std::fs::{self, File, OpenOptions};
@@ -9,9 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Bytes of one line; more is cut with a mark.
+/// Bytes of one line; a longer one is cut and marked.
 const LINE: usize = 4096;
-/// Lines a second that are kept; the others are counted.
+/// Lines a second that are logged; further ones are counted.
 const RATE: u32 = 200;
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -34,7 +34,7 @@ impl LogPipe {
         self.pipe.as_fd()
     }
 
-    /// Reads what there is, a bounded piece at a time, and passes whole lines on.
+    /// Reads a bounded piece of the available output, and logs whole lines.
     pub(crate) fn pump(&mut self, name: &str, logs: &mut Logs) {
         let mut buffer = [0; 8192];
         let length = self.pipe.read(&mut buffer).unwrap_or(0);
@@ -65,7 +65,7 @@ impl LogPipe {
     }
 }
 
-/// Printable text; everything that could steer a terminal is spelt out.
+/// Escapes control characters, which could steer a terminal.
 fn escape(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut out = String::with_capacity(text.len());
@@ -82,12 +82,12 @@ fn escape(line: &[u8]) -> String {
     out
 }
 
-/// Where lines go.
+/// The log files.
 #[derive(Debug)]
 pub(crate) struct Logs {
     folder: PathBuf,
     rotate_bytes: u64,
-    /// Owner of the files: who shows them.
+    /// The owner of the files: the process that shows them.
     owner: Option<confine::Ids>,
 }
 
@@ -96,7 +96,7 @@ impl Logs {
         Self { folder, rotate_bytes, owner }
     }
 
-    /// One line of one process, to standard error and to its file. A full disk costs the line, not the host.
+    /// Logs one line of a process, to standard error and to its file. A full disk costs the line, not the host.
     pub(crate) fn write(&mut self, name: &str, line: &str) {
         exit::say(&format!("{name}: {line}"));
         drop(self.append(name, line));

@@ -1,54 +1,68 @@
-//! agentd, the supervisor: starts, confines, plumbs, watches and restarts every process, and launches runners.
+//! agentd, the supervisor: starts, confines, connects, watches and restarts every process, and launches runners.
 //!
-//! It holds root (or the user's uid) and therefore reads nothing richer than a frame of fixed size. It links no
-//! parser, no runtime and no library of the bus, and has one thread: what runs between fork and exec is ordinary
-//! code. It must never read what the processes exchange.
+//! It holds root (or the user's uid) and therefore reads nothing richer than a frame of fixed size. It links no parser, no runtime
+//! and no library of the bus, and has one thread, so that ordinary code can run between fork and exec. It must never read the
+//! messages between processes.
+//!
+//! Modules depend one way. At the bottom are plain helpers; above them the parts of the host, each with its own data; then
+//! [`host`], which holds them all; above it the flows: [`reports`], [`start`], [`stop`], [`launch`], [`probing`], [`commands`];
+//! and on top the [`event_loop`] and [`run`].
 
 mod args;
 mod asides;
-mod binding;
+mod attachments;
 mod cgroups;
 mod check;
 mod clock;
+mod commands;
 mod configure;
+mod denied_calls;
+mod directory_check;
 mod disk;
 mod edges;
+mod event_loop;
 mod exit;
 mod flat;
-mod frames;
 mod freeze;
-mod handed;
 mod host;
 mod inodes;
+mod jails;
 mod journal;
-mod known;
+mod launch;
+mod launched;
 mod limits;
 mod listeners;
 mod logs;
-mod look;
 mod notify;
 mod orphans;
-mod ours;
+mod ownership;
+mod pending_mount;
 mod places;
+mod pool;
+mod probes;
+mod probing;
 mod process;
-mod proof;
+mod processes;
+mod record_id;
 #[cfg(debug_assertions)]
 mod recording;
 mod removed;
+mod reports;
 mod restart;
+mod run;
+mod runner_fault;
 mod runners;
+mod seccomp_listener;
+mod self_test;
+mod setup;
 mod sockets;
 mod spill;
 mod start;
 mod stop;
 mod tasks;
-mod tell;
-mod twins;
 mod usage;
 mod vault;
 mod violations;
-mod wait;
-mod warm;
 mod watch;
 mod workspaces;
 
@@ -60,7 +74,7 @@ fn main() -> ExitCode {
         Ok(Command::Help) => exit::print(args::HELP),
         Ok(Command::Version) => exit::print(concat!("agentd ", env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Command::Check(options)) => exit::of(check::check(&options)),
-        Ok(Command::Run(options)) => exit::of(host::run(&options)),
+        Ok(Command::Run(options)) => exit::of(run::run(&options)),
         Err(usage) => exit::usage(&usage),
     }
 }

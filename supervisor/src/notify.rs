@@ -4,18 +4,20 @@ use std::env;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// The way to systemd, if there is one.
+/// The socket to systemd, if there is one.
 #[derive(Debug)]
 pub(crate) struct Notify {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    /// Half of what the unit's watchdog allows.
-    pub(crate) watchdog: Option<Duration>,
+    /// Half of the time that the unit's watchdog allows.
+    watchdog: Option<Duration>,
+    /// The time of the last sign of life.
+    fed: Instant,
 }
 
 impl Notify {
-    /// Takes the way from the environment.
+    /// Reads the socket's address from the environment.
     pub(crate) fn from_environment() -> Self {
         let socket = env::var_os("NOTIFY_SOCKET").and_then(|path| {
             let address = match path.as_bytes().strip_prefix(b"@") {
@@ -25,11 +27,20 @@ impl Notify {
             Some((UnixDatagram::unbound().ok()?, address.ok()?))
         });
         let watchdog = env::var("WATCHDOG_USEC").ok().and_then(|text| text.parse().ok());
-        Self { socket, watchdog: watchdog.map(|micros: u64| Duration::from_micros(micros / 2)) }
+        let watchdog = watchdog.map(|micros: u64| Duration::from_micros(micros / 2));
+        Self { socket, watchdog, fed: Instant::now() }
     }
 
-    /// Tells systemd. That it does not listen is its own affair.
-    pub(crate) fn tell(&self, text: &str) {
+    /// Gives systemd's watchdog a sign of life, at half of the time that it allows.
+    pub(crate) fn feed_watchdog(&mut self) {
+        if self.watchdog.is_some_and(|half| self.fed.elapsed() >= half) {
+            self.send("WATCHDOG=1");
+            self.fed = Instant::now();
+        }
+    }
+
+    /// Sends to systemd; a failure is ignored.
+    pub(crate) fn send(&self, text: &str) {
         if let Some((socket, address)) = &self.socket {
             drop(socket.send_to_addr(text.as_bytes(), address));
         }

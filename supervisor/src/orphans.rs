@@ -1,7 +1,6 @@
-//! Mode flat has no pid namespace that would end with its first process: what a runner leaves behind becomes agentd's
-//! child, and is ended here with all that it started. Elsewhere there is nothing to do.
+//! Orphans of runners in mode flat, which has no pid namespace that ends with its first process: a process that a runner leaves
+//! behind becomes agentd's child, and is ended here with all its descendants. The other modes have none.
 
-use crate::host::Host;
 use crate::tasks;
 use manifest::command::Mode;
 use nix::sys::signal::{Signal, kill};
@@ -9,42 +8,56 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use std::collections::BTreeSet;
 use std::io;
+use std::time::{Duration, Instant};
 
-/// How soon what was killed is looked at again.
-pub(crate) const AGAIN: std::time::Duration = std::time::Duration::from_millis(5);
+/// The time after which killed orphans are looked at again.
+const AGAIN: Duration = Duration::from_millis(5);
 
-/// Has orphans of runners come to agentd.
-pub(crate) fn adopt(mode: Mode) -> io::Result<()> {
-    if mode == Mode::Flat {
-        nix::sys::prctl::set_child_subreaper(true)?;
-    }
-    Ok(())
+/// The state of the search.
+#[derive(Debug)]
+pub(crate) struct Orphans {
+    /// This host's mode has orphans.
+    adopts: bool,
+    /// There may be some.
+    pending: bool,
 }
 
-/// A child has ended, and may have left others.
-pub(crate) fn look_out(host: &mut Host) {
-    host.orphans = host.mode == Mode::Flat;
-}
+impl Orphans {
+    /// Makes agentd the parent of runners' orphans, in mode flat.
+    pub(crate) fn adopt(mode: Mode) -> io::Result<Self> {
+        let adopts = mode == Mode::Flat;
+        if adopts {
+            nix::sys::prctl::set_child_subreaper(true)?;
+        }
+        Ok(Self { adopts, pending: false })
+    }
 
-/// Ends those that are there and collects those that have ended; asked again until there are none.
-pub(crate) fn end(host: &mut Host) {
-    if !host.orphans {
-        return;
+    /// A child has ended, and may have left others.
+    pub(crate) const fn child_ended(&mut self) {
+        self.pending = self.adopts;
     }
-    let own = i32::try_from(std::process::id()).unwrap_or(0);
-    let actors = host.processes.iter().filter_map(|process| process.life.as_ref()).map(|life| life.child.pid);
-    let runners = host.runners.live.iter().map(|runner| runner.child.pid);
-    let twins = host.twins.children().map(|child| child.pid);
-    let known: BTreeSet<i32> = actors.chain(runners).chain(twins).collect();
-    let orphans: Vec<i32> = tasks::children(own).into_iter().filter(|pid| !known.contains(pid)).collect();
-    host.orphans = !orphans.is_empty();
-    let mut open = orphans.clone();
-    while let Some(pid) = open.pop() {
-        // Killed before its children are asked for: it starts no more, and those it has are seen now or become ours.
-        let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        open.extend(tasks::children(pid));
+
+    /// The time of the next search, if there may be orphans.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.pending.then(|| Instant::now() + AGAIN)
     }
-    for pid in orphans {
-        let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
+
+    /// Ends the orphans and collects those that have ended, until there are none. `known` are the pids of agentd's own children.
+    pub(crate) fn end(&mut self, known: impl FnOnce() -> BTreeSet<i32>) {
+        if !self.pending {
+            return;
+        }
+        let (own, known) = (i32::try_from(std::process::id()).unwrap_or(0), known());
+        let orphans: Vec<i32> = tasks::children(own).into_iter().filter(|pid| !known.contains(pid)).collect();
+        self.pending = !orphans.is_empty();
+        let mut open = orphans.clone();
+        while let Some(pid) = open.pop() {
+            // Killed before its children are read: it starts no more, and those it has are seen now or become agentd's.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
+            open.extend(tasks::children(pid));
+        }
+        for pid in orphans {
+            let _ = waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG));
+        }
     }
 }

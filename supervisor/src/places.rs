@@ -1,8 +1,8 @@
-//! Directories and the lock: made once, with the owners that the mode gives.
+//! The host's directories and its lock, made once with the owners that the mode gives; and the programs beside agentd's own.
 
 use crate::args::Options;
-use crate::exit::Fault;
-use crate::ours::{self, Found, Place};
+use crate::exit::{Fault, at};
+use crate::ownership::{self, Found, Place};
 use confine::Ids;
 use std::env;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -11,18 +11,18 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-/// Where a host lives.
+/// The directories and the configuration file of a host.
 #[derive(Debug)]
 pub(crate) struct Places {
     /// Everything durable.
     pub(crate) state: PathBuf,
-    /// Sockets and what does not outlive the host.
+    /// Sockets and files that do not outlive the host.
     pub(crate) runtime: PathBuf,
     /// The configuration file, if there is one.
     pub(crate) config: Option<PathBuf>,
 }
 
-/// The paths that the options and the surroundings give.
+/// The paths that options and environment give.
 pub(crate) fn find(options: &Options) -> Places {
     let system = nix::unistd::geteuid().is_root() && env::var_os("INVOCATION_ID").is_some();
     let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
@@ -47,18 +47,16 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// Names the path in what went wrong.
-pub(crate) fn at<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Fault + 'a {
-    move |cause| Fault::Place { what, path: path.display().to_string(), cause }
-}
-
-/// What there is of the state and the runtime directory. Asked before any user namespace, in which uids are others.
+/// Checks the state and the runtime directory. Must be called before agentd enters a user namespace, which changes uids.
 pub(crate) fn found(places: &Places) -> Result<[Found; 2], Fault> {
     let own = Some(nix::unistd::geteuid().as_raw());
-    Ok([ours::look(&places.state, Place::State, own)?, ours::look(&places.runtime, Place::Runtime, own)?])
+    Ok([
+        ownership::look(&places.state, Place::State, own)?,
+        ownership::look(&places.runtime, Place::Runtime, own)?,
+    ])
 }
 
-/// Makes the state and the runtime directory, or takes those that were found.
+/// Makes the state and the runtime directory; one that also holds other files keeps its mode.
 pub(crate) fn directories(places: &Places, [state, runtime]: [Found; 2]) -> Result<(), Fault> {
     for (path, mode, found) in [(&places.state, 0o711, state), (&places.runtime, 0o755, runtime)] {
         if found != Found::Shared {
@@ -68,7 +66,7 @@ pub(crate) fn directories(places: &Places, [state, runtime]: [Found; 2]) -> Resu
     Ok(())
 }
 
-/// Makes a folder, and its owner and mode, whatever they were.
+/// Makes a folder, or sets owner and mode of one that exists.
 pub(crate) fn folder(path: &Path, mode: u32, ids: Option<Ids>) -> Result<(), Fault> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(at("cannot make", path))?;
     if let Some(ids) = ids {
@@ -77,7 +75,7 @@ pub(crate) fn folder(path: &Path, mode: u32, ids: Option<Ids>) -> Result<(), Fau
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(at("cannot set the mode of", path))
 }
 
-/// In flat mode as root, actors reach their folder by its path: every folder above must let them through.
+/// Checks that other users can pass through every folder above: in mode flat as root, actors reach their folder by its path.
 pub(crate) fn traversable(state: &Path) -> Result<(), Fault> {
     for folder in state.ancestors().skip(1) {
         let mode = fs::metadata(folder).map_err(at("cannot look at", folder))?.mode();
@@ -92,7 +90,7 @@ pub(crate) fn traversable(state: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the lock of a state directory: two hosts on one are refused.
+/// Locks a state directory, so that a second host on it is refused.
 pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
     let path = state.join("lock");
     let file = OpenOptions::new()

@@ -1,8 +1,8 @@
-//! One process of the table as agentd keeps it: its state, its control descriptor, its history.
+//! One process of the table: its state, its control descriptor, its history.
 
 use crate::logs::LogPipe;
 use crate::restart::History;
-use crate::violations::Ear;
+use crate::seccomp_listener::SeccompListener;
 use confine::{Child, Ids};
 use manifest::Row;
 use manifest::command::{Frame, Kind, ProcessState, WORDS, state_words};
@@ -14,25 +14,25 @@ use std::time::Instant;
 pub(crate) struct Process {
     /// Its row.
     pub(crate) row: &'static Row,
-    /// Whom it runs as; `None` for agentd's own uid.
+    /// The uid and gid that it runs as; `None` for agentd's own.
     pub(crate) ids: Option<Ids>,
     /// Its program.
     pub(crate) program: OwnedFd,
     /// Its own folder.
     pub(crate) folder: OwnedFd,
-    /// Where it is.
+    /// Its state.
     pub(crate) state: ProcessState,
     /// The running process.
     pub(crate) life: Option<Life>,
-    /// Lives before, for the back-off.
+    /// Its earlier lives, for the back-off.
     pub(crate) history: History,
-    /// How often it was started.
+    /// The number of its starts.
     pub(crate) generation: u64,
-    /// When it is to be started again.
+    /// The time of its next start.
     pub(crate) due: Option<Instant>,
-    /// Counters of its last beat.
+    /// Counters of its last heartbeat.
     pub(crate) counters: [u64; 8],
-    /// Has been ready at least once: before that, a failure to start is the host's failure.
+    /// It was ready at least once: before that, its failure to start is the host's failure.
     pub(crate) proven: bool,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Life {
     pub(crate) log: LogPipe,
     pub(crate) began: Instant,
     pub(crate) began_ms: u64,
-    /// When it last said that it is alive.
-    pub(crate) beat: Instant,
-    /// Where it is heard of what it may not do.
-    pub(crate) ear: Ear,
-    /// It was told to end.
+    /// The time of its last heartbeat.
+    pub(crate) heartbeat: Instant,
+    /// Reports the system calls that its filter refuses.
+    pub(crate) seccomp: SeccompListener,
+    /// It was asked to end.
     pub(crate) ending: bool,
-    /// An operator ended it so that it begins anew, which is no failure of it.
+    /// An operator restarts it, so that its end is no failure.
     pub(crate) renewed: bool,
 }
 
@@ -62,14 +62,14 @@ impl Process {
         self.row.process.name()
     }
 
-    /// Returns whether it has a control descriptor to be told things over.
-    pub(crate) fn is_running(&self) -> bool {
+    /// Returns true if it has a control descriptor.
+    pub(crate) const fn is_running(&self) -> bool {
         self.life.is_some()
     }
 
-    /// Tells it something. A process that does not read its frames has stopped working: its beats, which go
-    /// over the same pair, tell of that soon enough.
-    pub(crate) fn tell(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> bool {
+    /// Sends it a frame; returns false if that fails. A process that does not read its frames has stopped working: its
+    /// heartbeats, which use the same pair, show that soon enough.
+    pub(crate) fn send(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> bool {
         let Some(life) = &self.life else { return false };
         confine::passing::send(life.control.as_fd(), &frame.encode(), descriptors).is_ok()
     }
@@ -79,7 +79,7 @@ impl Process {
         self.ids.map_or(own, |ids| ids.uid)
     }
 
-    /// What control is told of it.
+    /// The frame that reports it to control.
     pub(crate) fn report(&self, own_uid: u32) -> Frame {
         let mut words = [0; WORDS];
         let pid = self.life.as_ref().map_or(0, |life| u64::from(life.child.pid.unsigned_abs()));

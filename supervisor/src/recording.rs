@@ -1,8 +1,7 @@
-//! Which rules of the table are needed: debug builds' `--record FILE` has every process tell agentd of every call it
-//! makes, so that the tests find rules which nothing makes use of. What the row allows is let through, here and nowhere
-//! else; what it does not allow is dealt with as ever.
+//! Records which rules of the table are needed: with a debug build's `--record FILE` every process notifies agentd of every call
+//! that it makes, so that tests find rules that nothing uses. A call that the row allows is let through, here and nowhere
+//! else; any other is refused as ever.
 
-use crate::host::Host;
 use confine::notices::{self, Notice};
 use manifest::{Row, syscalls};
 use std::collections::BTreeSet;
@@ -10,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// What was seen so far.
+/// The rules that were seen so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recording {
     file: Option<PathBuf>,
@@ -18,18 +17,24 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// To this file, if there is one.
+    /// Records to this file, if there is one.
     pub(crate) const fn new(file: Option<PathBuf>) -> Self {
         Self { file, seen: BTreeSet::new() }
     }
 
-    /// Returns whether anything is recorded.
-    pub(crate) const fn is_on(&self) -> bool {
-        self.file.is_some()
+    /// Notes a call. Returns true if the row allows it, so that it is to be let through.
+    pub(crate) fn note(&mut self, row: &'static Row, notice: &Notice, pid: i32) -> bool {
+        let Some(name) = notices::name(notice.number).filter(|_| self.file.is_some()) else { return false };
+        let own = pid.unsigned_abs();
+        if !syscalls::allows(row, name, &notice.arguments, own) {
+            return false;
+        }
+        self.note_rules(row, name, &notice.arguments, own);
+        true
     }
 
-    /// Notes each rule by which the call is allowed: process, call, and which of its alternatives.
-    fn note(&mut self, row: &'static Row, name: &str, arguments: &[u64; 6], own: u32) {
+    /// Notes each rule that allows the call: process, call, and the matching alternative.
+    fn note_rules(&mut self, row: &'static Row, name: &str, arguments: &[u64; 6], own: u32) {
         for call in syscalls::calls(row, name).filter(|call| call.takes(arguments, own)) {
             let alternative = call.alternative(arguments, own).unwrap_or_default();
             let conditions = call.when.get(alternative).copied().unwrap_or_default();
@@ -43,15 +48,4 @@ impl Recording {
             }
         }
     }
-}
-
-/// Notes a call that the row allows, which is then to be let through; whether it is one.
-pub(crate) fn noted(host: &mut Host, row: &'static Row, notice: &Notice, pid: i32) -> bool {
-    let Some(name) = notices::name(notice.number).filter(|_| host.recording.is_on()) else { return false };
-    let own = pid.unsigned_abs();
-    if !syscalls::allows(row, name, &notice.arguments, own) {
-        return false;
-    }
-    host.recording.note(row, name, &notice.arguments, own);
-    true
 }

@@ -1,15 +1,15 @@
-//! When a process that ended is started again: a pure function of its history.
+//! The decision on the next start of a process that ended: a pure function of its history.
 
 use manifest::Backoff;
 
-/// What is known of the lives of one process.
+/// The earlier lives of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History {
     /// Ends in a row, each within the quiet time of its start.
     pub(crate) short_lives: u32,
 }
 
-/// What to do about an end.
+/// The decision after an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Start it again after this many milliseconds.
@@ -25,7 +25,7 @@ pub(crate) fn decide(policy: &Backoff, history: History, lived_ms: u64) -> (Deci
     if short_lives >= policy.hold_after {
         return (Decision::Hold, history);
     }
-    // The first end after a quiet time is answered at once; then the wait doubles.
+    // The first end after a quiet time is followed by a start at once; then the wait doubles.
     let doublings = short_lives.saturating_sub(2);
     let wait = u64::from(policy.first_ms).checked_shl(doublings).unwrap_or(u64::MAX);
     let wait = if short_lives <= 1 { 0 } else { wait.min(policy.max_ms.into()) };
@@ -51,7 +51,7 @@ mod tests {
 
     // Holds B-07.
     #[test]
-    fn the_first_restart_is_at_once_and_then_the_wait_doubles_up_to_its_bound_until_it_is_held() {
+    fn the_first_restart_is_at_once_then_the_wait_doubles_until_it_is_held() {
         use Decision::{After, Hold};
         let expected = [After(0), After(100), After(200), After(400), After(800), After(1_000), Hold];
         assert_eq!(waits(&[5; 7]), expected);

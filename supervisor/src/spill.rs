@@ -1,40 +1,39 @@
-//! No jail takes what is kept free of the disk: below that, a part of it that goes costs the jail its end that wrote half as much or
-//! more to a disk meanwhile; where none did, one that wrote as much to anything, since not every file system has the kernel count.
-//! What others fill a disk with ends no jail that writes less than that, and what a jail left in its workspace stays there for
-//! its owner. It reads what the kernel counts of jails, and no file of theirs.
+//! Ends jails that fill the part of the disk that is kept free. Each time that a fixed share of it is gone, agentd ends the jail
+//! that meanwhile wrote most to disks, if that is half of the share or more; if there is none, the one that wrote as much to
+//! anything, since not every file system has the kernel count. A disk that others fill ends no jail that writes less than that.
+//! Files that a jail left in its workspace stay for their owner. It reads the kernel's counters of jails, and no file of theirs.
 
-use crate::host::Host;
-use crate::runners;
+use crate::runners::Runners;
 use crate::usage::{self, Written};
 use manifest::command::{Ended, Room};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Jails are held to account for each so much that goes of what is kept, as a part of that; one is ended for half of it.
+/// The share of the kept space, as its divisor, that makes agentd look at jails again; a jail is ended for half of it.
 const PART: u64 = 16;
-/// How many times as long as a look at all jails took none is made after it: room that a jail takes and gives back again and
-/// again would else be all that agentd, which has one thread, looks at.
+/// The pause after a look, in times of its length: a jail that takes and frees space again and again must not keep agentd, which
+/// has one thread, from its other work.
 const REST: u32 = 4;
-/// The longest of these: a jail may write tens of MiB meanwhile.
+/// The longest pause: a jail may write tens of MiB meanwhile.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// How low the disk was when it was last held against what jails had written, and what they had.
+/// The free space at the last look at the jails, and the bytes that each had written by then.
 #[derive(Debug, Default)]
 pub(crate) struct Spill {
     mark: Option<u64>,
     /// By the pid of each runner.
     written: HashMap<i32, Written>,
-    /// Until when they are not looked at again.
+    /// The end of the pause.
     rests: Option<Instant>,
 }
 
-/// What there is to do with so many bytes free.
+/// The next step at some number of free bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Due {
     Nothing,
-    /// To see what jails have written by now.
+    /// Read the counters of all jails.
     Note,
-    /// To end one that has written this much since then.
+    /// End the jail that has written this much since then, or more.
     End(u64),
 }
 
@@ -56,37 +55,34 @@ impl Spill {
             }
         }
     }
-}
 
-/// Ends the jail that wrote most since the last look, where the disk has so many bytes left and they go on getting fewer.
-pub(crate) fn look(host: &mut Host, bytes: u64) {
-    let began = Instant::now();
-    if host.disk.spill.rests.is_some_and(|until| began < until) {
-        return;
-    }
-    let due = host.disk.spill.due(host.disk.room, bytes);
-    if due == Due::Nothing {
-        return;
-    }
-    let before = std::mem::take(&mut host.disk.spill.written);
-    let (mut now, mut since) = (HashMap::new(), Vec::new());
-    for (at, runner) in host.runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
-        let pid = runner.child.pid;
-        let written = usage::written(pid, runner.row.limits.processes);
-        since.push((at, written.since(before.get(&pid).copied().unwrap_or_default())));
-        now.insert(pid, written);
-    }
-    host.disk.spill.written = now;
-    host.disk.spill.rests = Some(Instant::now() + (began.elapsed() * REST).min(LONGEST));
-    let Due::End(least) = due else { return };
-    if let Some(runner) = worst(&since, least).and_then(|at| host.runners.live.get_mut(at)) {
-        runner.over = Some(Ended::Disk);
-        runners::end(runner);
-        host.logs.write("agentd", "a jail was ended: it took of the disk what is kept free");
+    /// Ends the jail that wrote most since the last look, if the disk has so many bytes left and loses more. Returns true if it
+    /// ended one.
+    pub(crate) fn end_worst(&mut self, room: Room, bytes: u64, runners: &mut Runners) -> bool {
+        let began = Instant::now();
+        if self.rests.is_some_and(|until| began < until) {
+            return false;
+        }
+        let due = self.due(room, bytes);
+        if due == Due::Nothing {
+            return false;
+        }
+        let before = std::mem::take(&mut self.written);
+        let mut since = Vec::new();
+        for (at, runner) in runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
+            let pid = runner.child.pid;
+            let written = usage::written(pid, runner.row.limits.processes);
+            since.push((at, written.since(before.get(&pid).copied().unwrap_or_default())));
+            self.written.insert(pid, written);
+        }
+        self.rests = Some(Instant::now() + (began.elapsed() * REST).min(LONGEST));
+        let Due::End(least) = due else { return false };
+        let worst = worst(&since, least).and_then(|at| runners.live.get_mut(at));
+        worst.map(|runner| runner.end(Ended::Disk)).is_some()
     }
 }
 
-/// Which of them wrote most, if that is as much as this.
+/// The jail that wrote most, if that is at least `least`.
 fn worst(since: &[(usize, Written)], least: u64) -> Option<usize> {
     let by = |bytes: fn(&Written) -> u64| {
         let most = since.iter().max_by_key(|(_, written)| bytes(written));
@@ -101,7 +97,7 @@ mod tests {
 
     // Holds B-23.
     #[test]
-    fn who_wrote_to_a_disk_is_ended_before_who_wrote_more_to_pipes_and_nobody_for_little() {
+    fn a_writer_to_disk_is_ended_before_a_writer_to_pipes_and_none_for_little() {
         let (part, written) = (1024, |disk, any| Written { disk, any });
         for (jails, ended) in [
             ([written(0, 9000), written(2048, 2048), written(1500, 8000)], Some(1)),
@@ -115,7 +111,7 @@ mod tests {
 
     // Holds B-23.
     #[test]
-    fn jails_are_looked_at_once_the_disk_is_low_and_for_each_part_that_goes_of_what_is_kept() {
+    fn jails_are_looked_at_on_a_low_disk_and_for_each_share_that_is_gone() {
         let (mut spill, mib) = (Spill::default(), |mib: u64| mib << 20);
         let room = |low| Room { low, kept_mib: 64, ..Room::default() };
         let part = Due::End(mib(2));

@@ -1,27 +1,27 @@
-//! What the kernel says of a process's threads: whether they stand still, since when the process is there, and whom
-//! they started. It reads `/proc` of processes that agentd started, and what those started, and nothing else.
+//! A process's threads, as the kernel shows them: if all are stopped, the process's start time, and its children. It reads `/proc` of
+//! processes that agentd started, and of their descendants, and nothing else.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::str::FromStr;
 
-/// Where the start time stands among the fields after the name, `proc_pid_stat(5)`: field 22, counted from field 3.
+/// The index of the start time among the fields after the name, `proc_pid_stat(5)`: field 22, counted from field 3.
 const BEGAN: usize = 19;
 
-/// A process as it was looked at.
+/// The state of a process.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tasks {
-    /// No thread of it runs or waits: each is stopped, or has ended.
+    /// No thread of it runs or sleeps: each is stopped, or has ended.
     pub(crate) still: bool,
-    /// When it was started, in the kernel's own count: with the pid it names one process for good.
+    /// Its start time in the kernel's own count: together with the pid it identifies one process for good.
     pub(crate) began: u64,
-    /// Those it started, if it stands still; while it does, there come no more, and none of these pids is given to
-    /// another process, since nobody collects it.
+    /// Its children, if it is stopped; until it continues it starts no more, and none of these pids is reused, since nobody collects
+    /// them.
     pub(crate) children: Vec<i32>,
 }
 
-/// Returns whether this kernel tells whom a process started: not every one is built to.
+/// Returns true if this kernel lists the children of a process: not every one is built to.
 pub(crate) fn tells_children() -> bool {
     Path::new("/proc/thread-self/children").exists()
 }
@@ -49,7 +49,7 @@ fn look(pid: i32) -> io::Result<Tasks> {
     Ok(tasks)
 }
 
-/// Whom a process has started, as far as it tells just now; one that runs may start more meanwhile.
+/// The children of a process, as far as the kernel lists them now; one that runs may start more meanwhile.
 pub(crate) fn children(pid: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let told = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
@@ -67,7 +67,7 @@ fn stat(text: &str) -> io::Result<(char, u64)> {
     read().ok_or_else(|| ErrorKind::InvalidData.into())
 }
 
-/// A process that has ended is none, which is no error.
+/// Turns the error for a process that has ended into `None`.
 fn gone<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     match read {
         Ok(value) => Ok(Some(value)),

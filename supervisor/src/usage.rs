@@ -1,8 +1,8 @@
-//! What a jail uses together, as the kernel tells it of each process: memory that only processes hold, what lies in its
-//! `/tmp`, CPU time. It reads `/proc` of processes that agentd started, and what those started, and nothing else.
+//! The use of a jail as a whole, as the kernel counts it for each process: memory that only processes hold, the content of its `/tmp`,
+//! CPU time. It reads `/proc` of processes that agentd started, and of their descendants, and nothing else.
 //!
-//! The processes of a jail are the runner and whom these started: what loses its parent becomes the runner's, which is
-//! the first process of the jail, or in mode flat is made to take its orphans.
+//! The processes of a jail are the runner and its descendants: an orphan becomes the runner's child, since the runner is the first
+//! process of the jail, or in mode flat a subreaper.
 
 use crate::tasks;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
@@ -13,20 +13,20 @@ use std::fs::{self, File};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// Sums over this many times a bound are not looked at more closely: every page that is shared by many processes is
-/// read for each, and a jail could have agentd read for seconds.
+/// Sums over this many times a bound are not examined further: a page that is shared by many processes is read for each, and a
+/// jail could make agentd read for seconds.
 const CLOSELY: u64 = 4;
 /// Fields of `/proc/PID/stat` behind the name, `proc_pid_stat(5)`: utime, stime, cutime, cstime.
 const TIMES: std::ops::Range<usize> = 11..15;
 /// Milliseconds of one tick there: `USER_HZ` is 100 on every machine that this is built for.
 const TICK_MS: u64 = 10;
 
-/// What a jail uses.
+/// The use of a jail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Processes, as far as they were counted.
     pub(crate) processes: u32,
-    /// Bytes that would not be free without it. Files that can be read again do not count.
+    /// Bytes that would be free without it. Pages that can be read from a file again do not count.
     pub(crate) memory: u64,
     /// CPU time of all that run, and of those that ended and were waited for.
     pub(crate) cpu: Duration,
@@ -35,22 +35,22 @@ pub(crate) struct Usage {
 /// Bytes that a jail has written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
-    /// To files on a disk, also such as lie in its memory still. Some file systems, most of them over a network, have the
-    /// kernel count none.
+    /// To files on a disk, also those in its page cache. Some file systems, most of them over a network, have the kernel count
+    /// none.
     pub(crate) disk: u64,
     /// To anything: pipes and files in memory too.
     pub(crate) any: u64,
 }
 
 impl Written {
-    /// What came since then.
+    /// The bytes since then.
     pub(crate) const fn since(self, before: Self) -> Self {
         Self { disk: self.disk.saturating_sub(before.disk), any: self.any.saturating_sub(before.any) }
     }
 }
 
-/// Adds up the jail whose runner is `root`: at most `most` processes and one more, which says that there are more.
-/// Memory that processes share is counted for each, and more closely only if the sum is over `bound`.
+/// Adds up the jail whose runner is `root`: at most `most` processes and one more, which shows that there are more. Memory that
+/// processes share is counted for each, and exactly only if the sum is over `bound`.
 pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
     let (mut open, mut seen, mut usage) = (vec![root], Vec::new(), Usage::default());
     let mut ticks = 0;
@@ -58,7 +58,7 @@ pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
         if usage.processes > most {
             break;
         }
-        // One that has ended meanwhile counts no more.
+        // A process that has ended meanwhile does not count.
         let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
         usage.processes += 1;
         usage.memory += held(pid);
@@ -75,8 +75,8 @@ pub(crate) fn of(root: i32, most: u32, bound: u64) -> Usage {
     usage
 }
 
-/// Bytes that a jail has written, as far as the kernel says: by those that run in it, and by those that ended and were waited
-/// for. At most `most` processes are looked at.
+/// Bytes that a jail has written, as the kernel counts them: by its running processes, and by those that ended and were waited for.
+/// At most `most` processes are read.
 pub(crate) fn written(root: i32, most: u32) -> Written {
     let (mut open, mut seen, mut all) = (vec![root], 0, Written::default());
     while let Some(pid) = open.pop().filter(|_| seen <= most) {
@@ -98,7 +98,7 @@ fn held(pid: i32) -> u64 {
     kib(&text, &["RssAnon:", "RssShmem:", "VmSwap:"])
 }
 
-/// The same, with what several processes share divided among them; undivided where a process lets nobody look.
+/// The same, with shared pages divided among their processes; undivided for a process that cannot be examined.
 fn closely(pid: i32) -> u64 {
     match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
         Ok(text) => kib(&text, &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]),
@@ -106,8 +106,7 @@ fn closely(pid: i32) -> u64 {
     }
 }
 
-/// Bytes that lie in the jail's own file systems in memory; none where it has no root of its own (mode flat), since
-/// what is in the machine's is not the jail's alone.
+/// Bytes in the jail's own file systems in memory; none where it has no root of its own (mode flat), since the machine's are shared.
 fn in_files(root: i32) -> u64 {
     let Ok(jail) = File::open(format!("/proc/{root}/root")) else { return 0 };
     let which = |file: &File| fstat(file.as_fd()).map(|stat| (stat.st_dev, stat.st_ino));
@@ -125,7 +124,7 @@ fn in_files(root: i32) -> u64 {
     bytes
 }
 
-/// Links in a jail lead to places in that jail, whoever follows them.
+/// Resolves links within the jail, whoever follows them.
 fn inside(jail: &File, path: &str) -> Option<OwnedFd> {
     let how = OpenHow::new()
         .flags(OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
@@ -134,7 +133,7 @@ fn inside(jail: &File, path: &str) -> Option<OwnedFd> {
     openat2(jail.as_fd(), path, how).ok()
 }
 
-/// Its device, and what is used of it; none unless it is in memory.
+/// The device of a file system and its used bytes; `None` unless it is in memory.
 fn used(folder: &OwnedFd) -> Option<(u64, u64)> {
     let kind = fstatfs(folder.as_fd()).ok()?.filesystem_type();
     let sizes = fstatvfs(folder.as_fd()).ok()?;
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_a_process_started_is_added_up_and_what_is_shared_only_once_where_it_matters() {
+    fn all_descendants_are_added_up_and_shared_memory_once_where_it_matters() {
         // Two copies of a shell that holds 24 MiB, whose pages they share.
         let script =
             "x=$(head -c 24M /dev/zero | tr '\\0' x); (read y; : $x) <&0 & (read y; : $x) <&0 & wait";

@@ -1,13 +1,11 @@
-//! What the vault's key is kept in and may come from, handed to credproxy at each of its starts: a page of memory, which
-//! agentd keeps over credproxy's lives and never maps, and the credential of agentd's unit, which it never reads. And
-//! whether the vault waits for its passphrase, as credproxy says.
+//! The descriptors through which credproxy gets the vault's key at each of its starts: a page of memory, which agentd keeps over
+//! credproxy's lives and never maps, and the credential of agentd's unit, which it never reads. And the vault's state, as
+//! credproxy reports it.
 
 use crate::exit;
-use crate::host::Host;
-use crate::tell;
 use confine::secret;
 use manifest::Inherited;
-use manifest::command::{Frame, START_CREDENTIAL, START_PAGE};
+use manifest::command::{START_CREDENTIAL, START_PAGE};
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
@@ -17,7 +15,7 @@ use std::path::PathBuf;
 /// The credential's name.
 const CREDENTIAL: &str = "cordon-vault";
 
-/// What agentd keeps of the vault.
+/// The vault as agentd knows it.
 #[derive(Debug)]
 pub(crate) struct Vault {
     page: Option<OwnedFd>,
@@ -35,15 +33,15 @@ impl Vault {
         Self { page: page.ok(), locked: false }
     }
 
-    /// The descriptors of these that follow a process's section, and the word that names them.
-    pub(crate) fn handed(&self, inherits: &[Inherited]) -> (u64, Vec<OwnedFd>) {
+    /// The flags and descriptors for a process that inherits these; the descriptors follow its section.
+    pub(crate) fn descriptors(&self, inherits: &[Inherited]) -> (u64, Vec<OwnedFd>) {
         let has = |inherited| inherits.contains(&inherited);
         let page = self.page.as_ref().filter(|_| has(Inherited::KeyPage));
         let page = page.and_then(|page| page.try_clone().ok()).map(|page| (START_PAGE, page));
         let credential = if has(Inherited::Credential) { credential() } else { None };
         let credential = credential.map(|file| (START_CREDENTIAL, OwnedFd::from(file)));
-        let (flags, handed): (Vec<u64>, Vec<OwnedFd>) = page.into_iter().chain(credential).unzip();
-        (flags.iter().sum(), handed)
+        let (flags, descriptors): (Vec<u64>, Vec<OwnedFd>) = page.into_iter().chain(credential).unzip();
+        (flags.iter().sum(), descriptors)
     }
 }
 
@@ -53,11 +51,4 @@ fn credential() -> Option<File> {
     let path = PathBuf::from(folder).join(CREDENTIAL);
     let file = OpenOptions::new().read(true).custom_flags(nix::libc::O_NOFOLLOW).open(path).ok()?;
     file.metadata().is_ok_and(|about| about.is_file()).then_some(file)
-}
-
-/// Takes credproxy's word.
-pub(crate) fn say(host: &mut Host, frame: &Frame) {
-    let [locked, ..] = frame.words;
-    host.vault.locked = locked != 0;
-    tell::checked(host);
 }

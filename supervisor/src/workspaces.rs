@@ -1,5 +1,5 @@
-//! Directories that people attached as workspaces: kept open by their id until no session works in them, given by
-//! descriptor and never looked up by name.
+//! Directories that users attached as workspaces: open under their id until no session works in them, passed by descriptor and
+//! never looked up by name.
 
 use confine::Ids;
 use manifest::command::Answer;
@@ -16,7 +16,7 @@ const MOST_OF_ONE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Attached {
     pub(crate) directory: OwnedFd,
-    pub(crate) there: Option<OwnedFd>,
+    pub(crate) namespace: Option<OwnedFd>,
     /// The uid that attached it, which owns it.
     pub(crate) uid: u32,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Attached {
 pub(crate) struct Space {
     /// A detached mount of it; in mode flat the directory itself.
     pub(crate) mount: OwnedFd,
-    /// Whose the directory is.
+    /// The owner of the directory.
     pub(crate) owner: Ids,
 }
 
@@ -35,14 +35,14 @@ pub(crate) struct Space {
 pub(crate) struct Workspaces(HashMap<[u8; 16], Attached>);
 
 impl Workspaces {
-    /// Keeps a directory, which was found fit for its uid, under its id. Each uid has a share.
-    pub(crate) fn keep(&mut self, id: [u8; 16], attached: Attached) -> Answer {
-        let of_one = self.0.values().filter(|kept| kept.uid == attached.uid).count();
+    /// Stores a directory, which was found fit for its uid, under its id. Each uid has a share.
+    pub(crate) fn attach(&mut self, id: [u8; 16], attached: Attached) -> Answer {
+        let of_one = self.0.values().filter(|stored| stored.uid == attached.uid).count();
         if !self.0.contains_key(&id) && (of_one >= MOST_OF_ONE || self.0.len() >= MOST) {
             return Answer::Full;
         }
-        let there = attached.there.filter(is_elsewhere);
-        self.0.insert(id, Attached { there, ..attached });
+        let namespace = attached.namespace.filter(is_elsewhere);
+        self.0.insert(id, Attached { namespace, ..attached });
         Answer::Ok
     }
 
@@ -51,16 +51,16 @@ impl Workspaces {
         self.0.remove(&id);
     }
 
-    /// The directory of this id. No call is made on it here: it may not answer.
+    /// The directory of this id. No call is made on it here, since it may not answer.
     pub(crate) fn get(&self, id: [u8; 16]) -> Option<&Attached> {
         self.0.get(&id)
     }
 }
 
-/// Returns whether it is another namespace than agentd's own, which would be kept for nothing.
-fn is_elsewhere(there: &OwnedFd) -> bool {
+/// Returns true for another namespace than agentd's own, which need not be stored.
+fn is_elsewhere(namespace: &OwnedFd) -> bool {
     let own = stat("/proc/self/ns/mnt").map(|own| (own.st_dev, own.st_ino));
-    fstat(there.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own
+    fstat(namespace.as_fd()).map(|it| (it.st_dev, it.st_ino)) != own
 }
 
 #[cfg(test)]
@@ -68,36 +68,36 @@ mod tests {
     use super::*;
     use std::fs::File;
 
-    fn attached(uid: u32, there: Option<OwnedFd>) -> Attached {
-        Attached { directory: OwnedFd::from(File::open("/tmp").unwrap()), there, uid }
+    fn attached(uid: u32, namespace: Option<OwnedFd>) -> Attached {
+        Attached { directory: OwnedFd::from(File::open("/tmp").unwrap()), namespace, uid }
     }
 
     // Holds B-168.
     #[test]
-    fn each_uid_has_a_share_and_gives_back_what_is_forgotten() {
+    fn each_uid_has_a_share_and_a_detached_directory_gives_it_back() {
         let mut workspaces = Workspaces::default();
         let id = |uid: u32, n: u32| (u128::from(uid) << 64 | u128::from(n)).to_le_bytes();
         let share = u32::try_from(MOST_OF_ONE).unwrap();
         for n in 0..share {
-            assert_eq!(workspaces.keep(id(7, n), attached(7, None)), Answer::Ok);
+            assert_eq!(workspaces.attach(id(7, n), attached(7, None)), Answer::Ok);
         }
-        assert_eq!(workspaces.keep(id(7, share), attached(7, None)), Answer::Full);
-        assert_eq!(workspaces.keep(id(7, 0), attached(7, None)), Answer::Ok, "one that is kept is renewed");
+        assert_eq!(workspaces.attach(id(7, share), attached(7, None)), Answer::Full);
+        assert_eq!(workspaces.attach(id(7, 0), attached(7, None)), Answer::Ok, "an attached one is renewed");
         assert_eq!(
-            workspaces.keep(id(8, 0), attached(8, None)),
+            workspaces.attach(id(8, 0), attached(8, None)),
             Answer::Ok,
             "another uid has a share of its own"
         );
         workspaces.forget(id(7, 3));
-        assert_eq!(workspaces.keep(id(7, share), attached(7, None)), Answer::Ok);
+        assert_eq!(workspaces.attach(id(7, share), attached(7, None)), Answer::Ok);
     }
 
     #[test]
-    fn agentds_own_mount_namespace_is_not_kept_beside_a_directory() {
+    fn agentds_own_mount_namespace_is_not_stored_beside_a_directory() {
         let mut workspaces = Workspaces::default();
         let here = OwnedFd::from(File::open("/proc/self/ns/mnt").unwrap());
-        assert_eq!(workspaces.keep([1; 16], attached(7, Some(here))), Answer::Ok);
-        assert!(workspaces.get([1; 16]).unwrap().there.is_none());
+        assert_eq!(workspaces.attach([1; 16], attached(7, Some(here))), Answer::Ok);
+        assert!(workspaces.get([1; 16]).unwrap().namespace.is_none());
         assert!(workspaces.get([2; 16]).is_none());
     }
 }

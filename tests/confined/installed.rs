@@ -28,7 +28,7 @@ fn files(root: &Path) -> Vec<String> {
 // Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn uninstall_takes_away_what_install_put_there_and_leaves_the_configuration() {
+fn uninstall_removes_what_install_put_there_but_the_configuration() {
     assert!(tests::is_root(), "make test-confined needs root");
     let root = tempfile::tempdir().unwrap();
     let config = root.path().join("etc/cordon/cordon.toml");
@@ -40,6 +40,10 @@ fn uninstall_takes_away_what_install_put_there_and_leaves_the_configuration() {
         "man8/agentctl.8",
         "system/cordon.service",
         "user/cordon.service",
+        "share/cordon/policies/schema.cedarschema",
+        "share/cordon/verify.py",
+        "doc/cordon/README.md",
+        "doc/cordon/docs/guide/first-hour.md",
     ] {
         assert!(there.iter().any(|path| path.ends_with(part)), "{part}: {there:?}");
     }

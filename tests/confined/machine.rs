@@ -16,9 +16,9 @@ use tempfile::TempDir;
 
 /// How long a machine may be up. Generous: machines are shared, and no test asserts a time.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// What is in the image beside what a Debian cannot do without.
+/// Packages of the image beside those that Debian needs.
 const PACKAGES: &str = "systemd,systemd-sysv,libpam-systemd,dbus";
-/// What a machine's script begins with: its rows, and waiting.
+/// The beginning of each script: functions that write rows and that wait.
 const PRELUDE: &str = "exec >>/log 2>&1\nset -x\n\
     row() { printf '%s\\t%s\\n' \"$1\" \"$2\" >>/rows; }\n\
     try() { local name=$1; shift; \"$@\" && row \"$name\" ok || row \"$name\" \"exit $?\"; }\n\
@@ -31,7 +31,7 @@ const OFF_USER_MODE: &str = "off() { sync; echo o >/proc/sysrq-trigger; }\n";
 const UNIT: &str = "[Unit]\nAfter=multi-user.target\n[Service]\nType=oneshot\nExecStart=/bin/bash /script\n\
     [Install]\nWantedBy=multi-user.target\n";
 
-/// What a machine boots on.
+/// The kernel that a machine boots on.
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel {
     /// This one's, in a container.
@@ -48,7 +48,7 @@ pub(crate) struct Machine {
     root: TempDir,
 }
 
-/// What a script found, by name, and all that it said.
+/// The rows that a script wrote, by name, and its whole output.
 pub(crate) struct Found {
     rows: BTreeMap<String, String>,
     log: String,
@@ -115,7 +115,7 @@ impl Machine {
         let mut command = match kernel {
             Kernel::Own => container(self.root.path()),
             Kernel::OwnBare => {
-                // What it would set is the machine's own.
+                // The settings that it would change are the machine's own.
                 symlink("/dev/null", self.root.path().join("etc/systemd/system/systemd-sysctl.service"))
                     .unwrap();
                 let mut container = container(self.root.path());

@@ -25,7 +25,7 @@ use tests::Host;
 // Holds P2-07.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn in_mode_system_every_process_and_every_runner_slot_has_a_uid_of_its_own() {
+fn in_mode_system_every_process_and_runner_slot_has_its_own_uid() {
     assert!(tests::is_root(), "make test-confined needs root");
     let host = Host::start();
     let status = host.json(&["status"]);
@@ -49,7 +49,7 @@ fn in_mode_flat_as_root_the_same_turns_work_and_what_is_given_up_is_said() {
     assert!(host.ctl(&["attest", "--json"]).status.success());
 }
 
-/// What a guest may end is their own: others' messages are not even there for them.
+/// A guest may end only their own messages; they do not see others'.
 // Holds P7-55.
 #[test]
 #[ignore = "needs root: run by make test-confined"]

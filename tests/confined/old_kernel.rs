@@ -14,7 +14,7 @@ static BOOT: LazyLock<Found> = LazyLock::new(|| {
 // Holds P2-18.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn without_landlock_every_mode_refuses_to_start_and_names_layer_and_remedy() {
+fn without_landlock_every_mode_refuses_and_names_layer_and_remedy() {
     for mode in ["system", "user", "flat"] {
         BOOT.says(mode, &["exit 78", "layer landlock", &format!("mode {mode} needs"), "newer kernel"]);
     }
@@ -32,7 +32,7 @@ fn the_unit_refuses_once_and_the_journal_and_the_doctor_say_why() {
 // Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn the_unit_leaves_its_own_control_groups_to_be_made_and_limited_and_no_other() {
+fn the_unit_lets_its_own_control_groups_be_made_and_no_other() {
     BOOT.is("kind", "cgroup2fs");
     BOOT.is("groups", "own limits ");
 }

@@ -35,7 +35,7 @@ fn under_the_hardened_unit_every_layer_of_every_process_and_jail_is_there() {
 // Holds P2-25.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_directory_that_the_unit_hides_from_agentd_is_a_workspace_all_the_same() {
+fn a_directory_that_the_unit_hides_from_agentd_can_be_a_workspace() {
     for place in ["/home/ada/work", "/tmp/work", "/opt/work"] {
         LIFE.says(&format!("attached {place}"), &["exit status 0", "here"]);
     }
@@ -138,7 +138,7 @@ fn a_credential_of_systemd_becomes_a_secret_that_is_nowhere_shown() {
 // Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn an_upgrade_that_would_not_run_is_left_aside_and_one_that_does_keeps_the_state() {
+fn an_upgrade_that_cannot_run_is_refused_and_one_that_can_keeps_state() {
     LIFE.says("upgrade refused", &["exit 0", "the host was not restarted"]);
     LIFE.is("upgrade kept", "ok");
     LIFE.is("upgrade", "ok");
@@ -149,7 +149,7 @@ fn an_upgrade_that_would_not_run_is_left_aside_and_one_that_does_keeps_the_state
 // Holds P2-26.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_stop_ends_everything_and_removing_leaves_the_state_until_it_is_purged() {
+fn a_stop_ends_everything_and_removal_leaves_the_state_until_a_purge() {
     LIFE.is("stop", "ok");
     LIFE.is("stopped", "success inactive 0");
     LIFE.is("remove", "ok");

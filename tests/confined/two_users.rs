@@ -16,13 +16,13 @@ const NOBODY: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
 /// A word that is in all that one of them has, and in nothing of the other's.
 const WORD: &str = "lighthouse";
 
-/// What a command of this person's gives, whatever it comes to.
+/// The document that a command of this person prints, also on failure.
 fn by(host: &Host, uid: u32, words: &[&str]) -> Value {
     let output = host.command(words).arg("--json").uid(uid).gid(uid).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {output:?}"))
 }
 
-/// What a tool answers to a client that this person runs.
+/// The answer of a tool to a client that this person runs.
 fn tool(host: &Host, uid: u32, name: &str, arguments: &Value) -> Value {
     let mut command = host.command(&["mcp", "--project", host.dir().to_str().unwrap()]);
     let mut child = command.uid(uid).gid(uid).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -51,7 +51,7 @@ fn all(host: &Host, uid: u32) -> String {
     String::from_utf8(exported.stdout).unwrap()
 }
 
-/// What this person said to a client whose hook tells it.
+/// Reports a prompt of this person through their client's hook.
 fn said_to_claude_code(host: &Host, uid: u32, prompt: &str) {
     let told =
         json!({ "session_id": "s1", "cwd": "/", "hook_event_name": "UserPromptSubmit", "prompt": prompt });
@@ -81,7 +81,7 @@ fn nothing_that_one_person_asks_memory_tells_of_another_s_or_changes_it() {
     std::fs::write(&file, &hers).unwrap();
 
     let session = by(&host, INES, &["memory", "sessions"])["sessions"][0]["id"].as_str().unwrap().to_owned();
-    // What names nothing of his own is answered as if it were nowhere.
+    // An id of another person's row is answered as one that does not exist.
     for words in [
         &["memory", "search", WORD][..],
         &["memory", "search", "lighthouse", "--tag", WORD],

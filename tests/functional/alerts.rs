@@ -11,7 +11,7 @@ fn alerts(host: &Host, of: &str) -> usize {
 
 // Holds P6-20.
 #[test]
-fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() {
+fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on() {
     let port = free_port();
     let host = Setup::default().config(&format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n")).start();
     let wrong = || assert_eq!(get_over_tcp(port, "/v1/models", Some("cdn_none")).0, 401);
@@ -28,7 +28,7 @@ fn wrong_keys_of_the_api_are_one_alert_from_the_fifth_on_and_then_it_is_quiet() 
 
 // Holds P6-20.
 #[test]
-fn refused_calls_of_the_web_are_one_alert_from_the_tenth_on_and_one_of_the_gate_in_each_session() {
+fn refused_web_calls_are_one_alert_and_one_of_the_gate_in_each_session() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\n").start();
     // Each another: a model that asks for the same again and again is stopped earlier.
     let fetch = |n| call("web_fetch", &json!({ "url": format!("http://elsewhere.example.com/{n}") }));

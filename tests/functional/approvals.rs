@@ -72,7 +72,7 @@ fn a_call_that_was_denied_does_not_run_and_the_model_is_told() {
 
 // Holds P5-64.
 #[test]
-fn a_question_that_nobody_answers_is_a_no_and_waiting_takes_nothing_of_the_turns_time() {
+fn an_unanswered_question_is_a_no_and_costs_no_time_of_the_turn() {
     let config = format!("{SUPERVISED}approval_seconds = 20\n[agent.default.limits]\nseconds = 5\n");
     let host = Setup::default().config(&config).start();
     let unanswered = host.say("s", "run: echo one");
@@ -102,7 +102,7 @@ fn a_question_that_nobody_answers_is_a_no_and_waiting_takes_nothing_of_the_turns
 
 // Holds P5-64.
 #[test]
-fn a_question_outlives_the_death_of_every_process_and_its_answer_has_one_effect() {
+fn a_question_outlives_every_process_and_its_answer_has_one_effect() {
     let host = supervised();
     for name in ["router", "gate", "control", "audit", "scanner", "model"] {
         let turn = host.say(name, "run: echo done >> ledger; cat ledger");
@@ -159,7 +159,7 @@ fn of_many_answers_at_once_one_wins() {
     });
     let won = (0..8_usize).filter(|at| answers[*at]["ok"] == true).map(|at| at.is_multiple_of(2));
     let won: Vec<bool> = won.collect();
-    // Whoever says once more what they have said is told that it holds; nobody who says otherwise is.
+    // The same answer again is confirmed; a different one is refused.
     assert!(!won.is_empty() && won.iter().all(|yes| *yes == won[0]), "{answers:?}");
     let verdict = if won[0] { "run" } else { "refused" };
     assert_eq!(turn.ended()["calls"][0]["verdict"], verdict);
@@ -167,7 +167,7 @@ fn of_many_answers_at_once_one_wins() {
 
 // Holds P5-67.
 #[test]
-fn a_grant_covers_the_same_arguments_in_its_session_until_it_is_taken_back() {
+fn a_grant_covers_the_same_arguments_in_its_session_until_revoked() {
     let host = Setup::default().config(GRANTABLE).start();
     let turn = host.say("s", "run: echo same");
     let id = host.question();
@@ -218,7 +218,7 @@ fn a_question_ends_with_its_session() {
 }
 
 #[test]
-fn the_questions_of_one_reply_are_asked_together_and_each_has_its_own_answer() {
+fn questions_of_one_reply_are_asked_together_and_answered_one_by_one() {
     let config = format!("{SUPERVISED}[agent.default]\nmodel = \"scripted/two\"\n");
     let host = Setup::default().config(&config).start();
     let call = |command: &str| json!({ "call": { "tool": "bash", "args": { "command": command } } });

@@ -18,7 +18,7 @@ fn kept(host: &Host) -> String {
 fn told(child: &mut Command, input: &[u8]) -> Output {
     let pipes = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().unwrap();
-    // Who refuses a command line reads nothing.
+    // A program that refuses its command line reads no input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -71,7 +71,7 @@ fn what_a_hook_tells_with_half_a_character_is_taken_down() {
 
 // Holds P7-32.
 #[test]
-fn a_hook_whose_command_line_is_wrong_fails_nobody_and_says_so_on_standard_error() {
+fn a_hook_with_a_wrong_command_line_succeeds_and_reports_on_stderr() {
     let host = Host::start();
     for words in [
         &["bogus"][..],
@@ -95,7 +95,7 @@ fn a_hook_whose_command_line_is_wrong_fails_nobody_and_says_so_on_standard_error
 
 // Holds P3-27.
 #[test]
-fn a_search_goes_on_where_it_ended_and_by_options_alone_it_finds_the_newest() {
+fn a_search_continues_and_by_options_alone_finds_the_newest() {
     let host = Host::start();
     for at in 0..7 {
         let tag = if at % 2 == 0 { "even" } else { "odd" };
@@ -125,7 +125,7 @@ fn a_search_goes_on_where_it_ended_and_by_options_alone_it_finds_the_newest() {
 
 // Holds P3-28.
 #[test]
-fn every_field_of_an_observation_can_be_given_and_what_is_the_same_is_no_revision() {
+fn every_field_of_an_observation_can_be_set_and_the_same_is_no_revision() {
     let host = Host::start();
     let made = ["memory", "add", "the lamp was wired the wrong way", "--kind", "bugfix"];
     let fields = [
@@ -163,7 +163,7 @@ fn every_field_of_an_observation_can_be_given_and_what_is_the_same_is_no_revisio
 
 // Holds P3-29.
 #[test]
-fn conversations_of_another_kind_are_measured_by_what_is_left_of_them_and_standard_error_says_what_was_cut() {
+fn an_evaluation_clips_long_texts_and_says_so_on_standard_error() {
     let lines = [
         json!({ "op": "add", "id": "t1", "text": format!("the quince {}", "x".repeat(900_000)) }).to_string(),
         r#"{"op":"add","id":"t2","text":"the medlar \ud83d is ripe"}"#.to_owned(),

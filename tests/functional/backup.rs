@@ -54,7 +54,7 @@ fn kind(answer: &Value) -> &str {
 
 // Holds P7-71.
 #[test]
-fn a_backup_made_while_messages_are_answered_restores_to_a_host_that_knows_them_and_goes_on() {
+fn a_backup_made_during_turns_restores_to_a_host_that_resumes_them() {
     let (host, place) = (Host::start(), Place::new());
     let _ = host.chat("harbour", "remember: the harbour office opens at 07:40 on Tuesdays");
     let _ = host.chat("harbour", "write notes.md: the lighthouse keeper is called Ines");
@@ -91,7 +91,7 @@ fn a_backup_made_while_messages_are_answered_restores_to_a_host_that_knows_them_
 }
 
 #[test]
-fn with_its_secrets_a_restored_host_goes_on_with_the_same_record_and_the_same_vault() {
+fn restored_with_secrets_a_host_goes_on_with_its_record_and_vault() {
     let (host, place) = (Host::start(), Place::new());
     let _ = host.chat("s", "echo: before");
     let made = place.create(&host, &["--with-secrets"]);
@@ -124,7 +124,7 @@ fn a_backup_without_secrets_holds_none_of_them() {
 }
 
 #[test]
-fn as_root_what_is_restored_belongs_to_the_processes_that_a_host_would_give_it_to() {
+fn as_root_restored_files_belong_to_their_processes() {
     let (host, place) = (Host::start(), Place::new());
     let _ = host.chat("s", "write notes.md: x");
     place.create(&host, &["--with-secrets"]);
@@ -154,7 +154,7 @@ fn owners(here: &Path, there: &Path) -> usize {
 
 // Holds P7-71.
 #[test]
-fn whatever_is_done_to_a_backup_is_refused_in_its_own_words_and_nothing_is_restored() {
+fn a_tampered_backup_is_refused_with_its_reason_and_nothing_is_restored() {
     let (host, place) = (Host::start(), Place::new());
     place.create(&host, &[]);
     let whole = fs::read(place.at("backup")).unwrap();

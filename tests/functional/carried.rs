@@ -1,4 +1,4 @@
-//! What is carried from elsewhere: however old it is, it stays; of what is not kept the reason is told, beforehand as well; and
+//! Memories that are imported from elsewhere: they stay however old they are; each row that is left out has a stated reason; and
 //! sessions come along and are forgotten by their names.
 
 use crate::mcp::Client;
@@ -88,7 +88,7 @@ fn own_lines() -> String {
     lines.collect()
 }
 
-/// What `mem-import` answers to this document.
+/// The answer of `mem-import` to this document.
 fn mem_import(host: &Host, payload: &Value) -> Value {
     let mut client = Client::start(host, host.dir());
     let answer = client.call("mem-import", &json!({ "payload": payload }));
@@ -98,7 +98,7 @@ fn mem_import(host: &Host, payload: &Value) -> Value {
 
 // Holds P7-34.
 #[test]
-fn what_comes_from_elsewhere_stays_however_old_it_is_whichever_way_it_came() {
+fn imported_memories_stay_however_old_they_are() {
     let host = Host::start();
     let (open_mem, claude_mem) =
         (database(&host, "open.db", OPEN_MEM), database(&host, "claude.db", CLAUDE_MEM));
@@ -135,7 +135,7 @@ fn what_comes_from_elsewhere_stays_however_old_it_is_whichever_way_it_came() {
 
 // Holds P7-35.
 #[test]
-fn each_memory_that_is_not_taken_in_is_counted_by_its_own_reason_and_a_trial_counts_the_same() {
+fn rows_not_imported_are_counted_by_reason_also_in_a_dry_run() {
     let (one, other) = (Host::start(), Host::start());
     let add = |words: &[&str]| text(&one.json(&[&["memory", "add"], words].concat()), "id");
     let _ = add(&["vi", "--kind", "preference", "--key", "editor"]);
@@ -183,7 +183,7 @@ fn each_memory_that_is_not_taken_in_is_counted_by_its_own_reason_and_a_trial_cou
 
 // Holds P7-35.
 #[test]
-fn a_note_that_would_be_refused_is_refused_in_a_trial_as_well_and_a_file_that_is_no_text_is_named_with_it() {
+fn a_dry_run_refuses_what_an_import_would_and_names_binary_files() {
     let host = Host::start();
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.md"), "the ferry leaves at noon").unwrap();
@@ -209,7 +209,7 @@ fn a_note_that_would_be_refused_is_refused_in_a_trial_as_well_and_a_file_that_is
 
 // Holds P7-39.
 #[test]
-fn a_file_that_says_again_what_it_said_before_is_taken_in_again_and_a_persons_revision_of_it_stays() {
+fn a_file_back_at_an_earlier_text_is_imported_and_own_revisions_stay() {
     let host = Host::start();
     let (noon, one) = ("the ferry leaves at noon", "the ferry leaves at one");
     for (said, taken) in [(noon, 1), (one, 1), (noon, 1), (noon, 0), (one, 1), (noon, 1)] {
@@ -283,7 +283,7 @@ fn sessions_are_carried_along_and_forgotten_by_every_name_they_have() {
 
 // Holds P7-37.
 #[test]
-fn sessions_of_other_programs_come_as_those_of_their_clients_and_none_as_this_host_s_own() {
+fn imported_sessions_are_their_clients_and_never_the_hosts_own() {
     let host = Host::start();
     let timed = OPEN_MEM
         .replace("project_path TEXT)", "project_path TEXT, started_at TEXT, ended_at TEXT, status TEXT)");

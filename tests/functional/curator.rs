@@ -110,7 +110,7 @@ fn a_pause_outlives_the_process_and_nothing_is_begun_before_it_ends() {
 
 // Holds B-110.
 #[test]
-fn answers_beyond_those_that_are_kept_go_whether_or_not_any_other_work_is_done_here() {
+fn the_oldest_answers_are_deleted_even_where_no_other_work_is_done() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
     let nothing = "compression_enabled = false\nsummaries = false\n";
     let host = Setup::default().config(&config(&upstream, nothing)).start();
@@ -164,7 +164,7 @@ fn a_job_that_kills_its_process_as_often_as_it_may_be_tried_is_given_up() {
 }
 
 #[test]
-fn what_is_broken_off_counts_as_no_failure_and_what_is_under_way_is_not_changed() {
+fn an_aborted_job_is_no_failure_and_a_running_one_cannot_be_changed() {
     let asked = AtomicUsize::new(0);
     let upstream = Upstream::answering("text/event-stream", move |_| {
         if asked.fetch_add(1, Ordering::Relaxed) == 0 {
@@ -223,7 +223,7 @@ fn a_budget_that_is_used_up_holds_the_provider_and_no_job_fails_by_it() {
     assert!(upstream.heard().is_empty());
 }
 
-/// What Claude Code tells of a tool that answered.
+/// The event of Claude Code for a tool that answered.
 fn captured(call: &str, tool: &str, output: &str) -> Value {
     json!({
         "session_id": "s", "cwd": "/", "hook_event_name": "PostToolUse", "tool_name": tool, "tool_use_id": call,
@@ -338,7 +338,7 @@ fn without_a_model_titles_and_summaries_are_made_all_the_same() {
     ] {
         let mut told = captured(call, tool, output);
         if tool == "Edit" {
-            // What was changed is the client's word; what stands in the output is anybody's.
+            // The change is the client's word; the output may be anybody's.
             told["tool_input"] = json!({ "file_path": "src/moon.rs" });
         }
         tests::hook(&host, &told);

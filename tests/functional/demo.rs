@@ -23,4 +23,8 @@ fn the_demo_ends_by_itself_and_shows_what_it_says_that_it_shows() {
     ] {
         assert!(said.contains(shown), "{shown}\n{said}\n{complained}");
     }
+    let last: Vec<&str> = said.lines().rev().take(3).collect();
+    let [chat, setup, saw] = last.as_slice() else { panic!("{said}") };
+    assert!(chat.starts_with("agentctl chat") && setup.starts_with("agentctl setup"), "{last:?}");
+    assert!(saw.starts_with("You saw"), "{last:?}");
 }

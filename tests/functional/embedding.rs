@@ -27,7 +27,7 @@ fn configured(folder: &Path) -> String {
 
 // Holds P5-16.
 #[test]
-fn rows_get_their_vectors_of_the_model_of_this_machine_and_a_question_is_understood_by_it() {
+fn rows_and_questions_are_embedded_by_the_local_model() {
     let folder = folder(7);
     let host = Setup::default().config(&configured(folder.path())).start();
     for text in ["the ferry leaves at noon", "Ida bought a cello"] {
@@ -83,7 +83,7 @@ fn another_model_makes_every_vector_anew() {
 
 // Holds P5-17, P5-21, P7-23.
 #[test]
-fn files_that_changed_under_a_running_host_are_reported_and_nothing_takes_their_place() {
+fn changed_model_files_are_reported_and_no_other_method_takes_over() {
     let folder = folder(7);
     let host = Setup::default().config(&configured(folder.path())).start();
     let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
@@ -101,7 +101,7 @@ fn files_that_changed_under_a_running_host_are_reported_and_nothing_takes_their_
     assert!(found["notes"][0].as_str().unwrap().contains("by words alone"), "{found}");
     let reason = || host.json(&["status"])["host"]["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason().contains("embedder: the files of the model"), "{}", reason());
-    // What was mended is found to be so, without anybody's doing.
+    // The host notices a repaired model by itself.
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&file, bytes).unwrap();
     host.wait_for("the model is loaded again", || reason().is_empty());
@@ -170,7 +170,7 @@ fn measured(lines: &str, folder: &Path, options: &[&str]) -> Output {
     command.args(["--socket", "/nowhere", "memory", "eval", "--embedder"]).arg(folder).args(options);
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().unwrap();
-    // What ends at a malformed line reads no further.
+    // A program that ends at a malformed line reads no further.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
     child.wait_with_output().unwrap()
 }

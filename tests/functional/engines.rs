@@ -49,7 +49,7 @@ impl Bench {
         self.host.ask(&[&["chat"], self.words(agent, session, message).as_slice()].concat())
     }
 
-    /// What a person is shown meanwhile.
+    /// The output that a person sees meanwhile.
     fn told(&self, agent: &str, session: &str, message: &str) -> String {
         let output = self.host.ctl(&[&["chat"], self.words(agent, session, message).as_slice()].concat());
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -64,7 +64,7 @@ impl Bench {
 
 // Holds P1-28.
 #[test]
-fn a_coding_agent_answers_a_session_and_its_tools_are_shown_and_on_the_record() {
+fn an_engine_answers_a_session_and_its_tools_are_on_the_record() {
     let bench = Bench::start("");
     for format in FORMATS {
         let ended = bench.ask(format, format, "what is in note.txt?");
@@ -88,7 +88,7 @@ fn a_coding_agent_answers_a_session_and_its_tools_are_shown_and_on_the_record() 
 
 // Holds P1-30.
 #[test]
-fn a_second_message_goes_on_with_the_engine_s_own_session_and_another_session_never_does() {
+fn a_second_message_continues_the_engines_session_and_no_other() {
     let bench = Bench::start("");
     for format in ["codex", "claude-code", "opencode"] {
         let one = format!("{format}-one");
@@ -111,7 +111,7 @@ fn a_second_message_goes_on_with_the_engine_s_own_session_and_another_session_ne
 
 // Holds P1-31.
 #[test]
-fn an_engine_that_does_not_know_its_session_any_more_is_told_the_conversation() {
+fn an_engine_that_forgot_its_session_is_told_the_conversation() {
     let bench = Bench::start("");
     assert_eq!(bench.ask("codex", "s", "my cat is called Ada. FORGET it")["ok"], true);
     let second = bench.ask("codex", "s", "who is Ada?");
@@ -126,7 +126,7 @@ fn an_engine_that_does_not_know_its_session_any_more_is_told_the_conversation() 
 
 // Holds P1-31.
 #[test]
-fn what_was_said_to_an_engine_that_did_not_answer_is_told_with_the_next_message() {
+fn an_unanswered_message_to_an_engine_is_told_with_the_next_one() {
     let bench = Bench::start("");
     assert_eq!(bench.ask("codex", "s", "the first")["ok"], true);
     assert_eq!(bench.ask("codex", "s", "FAIL at this")["end"], "failed");
@@ -175,7 +175,7 @@ fn a_turn_whose_jail_is_lost_is_taken_up_again_and_told_what_it_had_done() {
 
 // Holds P1-36.
 #[test]
-fn an_engine_that_tells_of_its_tools_once_they_have_ended_is_told_that_they_are_unknown() {
+fn an_engine_that_reports_tools_late_is_told_that_they_are_unknown() {
     let bench = Bench::start("");
     let turn = bench.host.say_with(&bench.words("opencode", "s", "SLOW"));
     bench.host.wait_for("it runs", || bench.starts().len() == 1);
@@ -210,7 +210,7 @@ fn an_engine_that_says_nothing_is_ended_and_so_is_its_turn() {
 
 // Holds B-79.
 #[test]
-fn a_program_that_fails_before_it_has_done_anything_is_tried_three_times_and_no_more() {
+fn a_program_that_fails_before_any_effect_is_tried_three_times() {
     let bench = Bench::start("");
     let began = Instant::now();
     let ended = bench.ask("codex", "s", "FAIL");

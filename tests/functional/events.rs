@@ -1,4 +1,4 @@
-//! What observers are told: each named event, and each entry of the record that stands for an observer's event, of the
+//! Events for observers: each named event, and each entry of the record that stands for an observer's event, of the
 //! act itself through real processes.
 
 use serde_json::{Value, json};

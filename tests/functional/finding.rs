@@ -1,4 +1,4 @@
-//! What was remembered is found by a question that has other words, and how well is measured without a host.
+//! Memories are found by a question with other words, and the quality of the search is measured without a host.
 
 use serde_json::{Value, json};
 use std::io::Write;
@@ -14,7 +14,7 @@ fn measured(lines: &str, options: &[&str]) -> Output {
     command.args(["--socket", "/nowhere", "memory", "eval"]).args(options);
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().unwrap();
-    // What ends at a malformed line reads no further.
+    // A program that ends at a malformed line reads no further.
     let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -36,7 +36,7 @@ fn finding_is_measured_without_a_host() {
 }
 
 #[test]
-fn a_file_is_measured_as_its_lines_on_standard_input_are_and_one_that_is_not_there_is_named() {
+fn a_file_is_measured_like_standard_input_and_a_missing_one_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("talk.jsonl");
     std::fs::write(&file, TALK).unwrap();
@@ -58,7 +58,7 @@ fn a_malformed_line_of_a_measurement_is_named_by_its_number_and_status_2() {
 }
 
 #[test]
-fn a_host_finds_what_was_remembered_by_a_question_with_other_words_and_says_why() {
+fn a_question_with_other_words_finds_a_memory_and_explains_it() {
     let host = Host::start();
     for text in ["Ida bought a cello", "the ferry leaves at noon"] {
         let _ = host.json(&["memory", "add", text, "--tag", "harbour"]);
@@ -73,7 +73,7 @@ fn a_host_finds_what_was_remembered_by_a_question_with_other_words_and_says_why(
 }
 
 #[test]
-fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedder_that_made_them() {
+fn rows_get_vectors_in_the_background_and_questions_use_their_embedder() {
     let config = "[memory]\nembedder = \"offline/hash-384\"\n[curator]\nbatch_interval_ms = 200\n";
     let host = Setup::default().config(config).start();
     for text in ["the ferry leaves at noon", "Ida bought a cello"] {
@@ -85,7 +85,7 @@ fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedd
         assert_eq!(found["hits"][0]["content"], "the ferry leaves at noon", "{found}");
         assert_eq!(found["hits"][0]["why"]["by_meaning"], 1, "{found}");
     }
-    // What a person asks is on the record as theirs, what is done behind them as curator's.
+    // A person's questions are on the record as theirs, background work as curator's.
     let decided: Vec<String> =
         host.recorded("model_decided").iter().map(|it| tests::text(it, "reason")).collect();
     let by = |who: &str| decided.iter().filter(|reason| reason.starts_with(who)).count();
@@ -96,7 +96,7 @@ fn rows_get_vectors_in_the_background_and_a_question_is_understood_by_the_embedd
 
 // Holds P3-33.
 #[test]
-fn a_question_by_meaning_that_finds_nothing_says_that_memories_may_have_no_vector_yet() {
+fn a_question_by_meaning_without_hits_says_that_vectors_may_be_missing() {
     let host = Setup::default().config("[memory]\nembedder = \"offline/hash-384\"\n").start();
     let _ = host.json(&["curator", "pause"]);
     let _ = host.json(&["memory", "add", "the ferry leaves at noon"]);
@@ -113,7 +113,7 @@ fn a_question_by_meaning_that_finds_nothing_says_that_memories_may_have_no_vecto
 
 // Holds P5-20.
 #[test]
-fn an_embedder_that_fails_is_reported_by_what_it_said_and_nothing_takes_its_place() {
+fn a_failing_embedder_is_reported_in_its_words_and_none_takes_its_place() {
     let ill = Arc::new(AtomicBool::new(false));
     let is_ill = Arc::clone(&ill);
     let upstream = Upstream::answering("application/json", move |_| {
@@ -143,7 +143,7 @@ fn an_embedder_that_fails_is_reported_by_what_it_said_and_nothing_takes_its_plac
 
 // Holds P5-25.
 #[test]
-fn scores_are_multiplied_by_the_signals_that_are_named_and_it_is_said_what_each_came_to() {
+fn scores_are_multiplied_by_the_named_signals_and_each_is_shown() {
     let host = Host::start();
     let add = |text: &str, importance: &str| {
         let _ = host.json(&["memory", "add", text, "--importance", importance]);

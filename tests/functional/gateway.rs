@@ -59,7 +59,7 @@ print(json.load(urllib.request.urlopen(request))["choices"][0]["message"]["conte
 
 // Holds P1-33.
 #[test]
-fn an_agent_that_a_coding_agent_answers_for_is_an_agent_like_any_other_and_its_key_pays() {
+fn an_agent_with_an_engine_is_served_like_any_other_and_its_key_pays() {
     let upstream = Upstream::answering("text/event-stream", |_| tests::answer("high water"));
     let at = format!("127.0.0.1:{}", upstream.port);
     let config = format!(
@@ -278,7 +278,7 @@ fn over_tcp_only_this_host_s_names_and_configured_pages_are_served() {
 
 // Holds B-149, B-152, P3-20.
 #[test]
-fn what_is_no_request_is_refused_in_the_form_of_the_api_and_costs_only_itself() {
+fn a_malformed_request_is_refused_in_the_apis_form_and_costs_only_itself() {
     let host = Setup::default().config("[gateway]\nmax_body = 65536\n").start();
     let way = Way::unix(&host);
     let raw =
@@ -320,7 +320,7 @@ fn what_is_no_request_is_refused_in_the_form_of_the_api_and_costs_only_itself() 
 
 // Holds P7-81, P7-82, P7-86.
 #[test]
-fn a_client_s_conversations_are_sessions_of_their_own_and_a_repeated_message_is_one() {
+fn a_clients_conversations_are_sessions_and_a_repeated_message_is_one() {
     let (host, way) = on_tcp("", &[]);
     let ask = |headers: &str, text: &str| {
         way.post_with(

@@ -83,7 +83,7 @@ fn who_is_at_the_socket_is_known_from_the_kernel_and_needs_no_key() {
 
 // Holds P3-13.
 #[test]
-fn who_connects_while_gateway_is_away_waits_and_is_served_by_its_next_life() {
+fn a_client_that_connects_while_gateway_is_away_is_served_afterwards() {
     let (host, port) = served();
     let (key, _) = create(&host, &["bar"]);
     let _ = host.json(&["hold", "gateway"]);
@@ -99,7 +99,7 @@ fn who_connects_while_gateway_is_away_waits_and_is_served_by_its_next_life() {
 
 // Holds P3-12.
 #[test]
-fn a_port_that_is_taken_and_an_address_that_others_reach_start_nothing_and_are_named() {
+fn a_used_port_and_an_address_that_others_reach_start_nothing() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = taken.local_addr().unwrap();
     let mut host = Setup::default().config(&format!("[gateway]\nlisten = \"{at}\"\n")).launch();

@@ -105,7 +105,7 @@ fn lamp(word: &str) -> Value {
 
 // Holds P3-34.
 #[test]
-fn hostile_lines_cost_nothing_but_themselves_and_the_next_question_is_answered() {
+fn hostile_lines_cost_only_themselves() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::start(&host, folder.path());
     let deep = "[".repeat(100_000);
@@ -136,7 +136,7 @@ fn refused(client: &mut Client, said: &str) -> (i64, Value) {
 
 // Holds B-129, P3-24, P3-26.
 #[test]
-fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id() {
+fn an_unknown_message_is_answered_with_its_code_under_its_id() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::run(&host, folder.path());
     let early = r#"{"jsonrpc":"2.0","id":"early","method":"tools/list"}"#;
@@ -180,7 +180,7 @@ fn what_is_no_message_of_the_protocol_is_answered_by_its_code_and_under_its_id()
 
 // Holds P3-35.
 #[test]
-fn what_is_under_way_when_the_client_says_no_more_is_answered_before_the_end() {
+fn calls_in_progress_when_the_client_closes_its_input_are_answered() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::start(&host, folder.path());
     let ids: Vec<u64> = (0..5)
@@ -216,7 +216,7 @@ fn what_a_client_takes_back_or_does_not_wait_for_does_not_go_on() {
         let rows: Vec<Value> = (0..8000).map(row).collect();
         json!({ "name": "mem-import", "arguments": { "payload": { "observations": rows } } })
     };
-    // What is kept once nothing more comes.
+    // The number of stored rows once no more arrive.
     let in_the_end = || {
         let mut before = None;
         host.wait_for("nothing more is kept", || before.replace(kept(&host)) == Some(kept(&host)));
@@ -243,7 +243,7 @@ fn what_a_client_takes_back_or_does_not_wait_for_does_not_go_on() {
 }
 
 #[test]
-fn who_speaks_another_protocol_is_let_go_with_a_word_on_standard_error_alone() {
+fn a_client_of_another_protocol_is_refused_on_standard_error_alone() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::run(&host, folder.path());
     client.send(
@@ -258,7 +258,7 @@ fn who_speaks_another_protocol_is_let_go_with_a_word_on_standard_error_alone() {
 
 // Holds P3-38.
 #[test]
-fn each_project_has_memories_of_its_own_and_worktrees_of_one_repository_share_theirs() {
+fn each_project_has_its_own_memories_and_worktrees_share_theirs() {
     let (host, dir) = (Host::start(), tempfile::tempdir().unwrap());
     let (main, side, other) = (dir.path().join("main"), dir.path().join("side"), dir.path().join("other"));
     fs::create_dir_all(main.join(".git/worktrees/side")).unwrap();
@@ -289,7 +289,7 @@ fn each_project_has_memories_of_its_own_and_worktrees_of_one_repository_share_th
 
 // Holds P5-45.
 #[test]
-fn what_a_client_keeps_is_what_a_stranger_said_and_a_persons_fact_is_not_its_to_change() {
+fn a_clients_rows_are_untrusted_and_it_changes_no_fact_of_a_person() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let mut client = Client::start(&host, folder.path());
     let id = text(&client.well("mem-create", &lamp("pier")), "id");
@@ -328,7 +328,7 @@ fn without_a_host_a_tool_says_so_and_the_client_goes_on() {
 
 // Holds P3-39.
 #[test]
-fn a_folders_files_hold_a_section_that_no_row_can_end_and_a_persons_words_stay() {
+fn no_row_can_end_the_section_in_a_folders_files_and_own_text_stays() {
     let (host, folder) = (Host::start(), tempfile::tempdir().unwrap());
     let page = folder.path().join("AGENTS.md");
     fs::write(&page, "# Mine\n").unwrap();

@@ -1,10 +1,10 @@
-//! What is remembered by a person and by the hooks of their coding agents: taken down once, given back, changed, forgotten,
+//! Memories of a person and of the hooks of their coding agents: stored once, returned, changed, forgotten,
 //! and taken along to another host as it was.
 
 use crate::control;
 use ipc_proto::Text;
 use ipc_proto::control::ControlError;
-use ipc_proto::memory::{Area, Ask, Capture, CaptureEvent, MemoryError, OWN_CLIENT, Refusal};
+use ipc_proto::memory::{Area, Capture, CaptureEvent, MemoryError, OWN_CLIENT, Refusal};
 use serde_json::{Value, json};
 use std::path::Path;
 use tests::{Host, Setup, hook_of as hook};
@@ -31,7 +31,7 @@ fn memories(host: &Host, words: &[&str]) -> Vec<Value> {
 
 // Holds P7-31.
 #[test]
-fn what_a_hook_tells_twice_is_remembered_once_and_given_to_the_next_session_unless_it_is_muted() {
+fn a_repeated_hook_is_stored_once_and_recalled_next_unless_muted() {
     let host = Host::start();
     let project = tempfile::tempdir().unwrap();
     for _ in 0..2 {
@@ -48,7 +48,7 @@ fn what_a_hook_tells_twice_is_remembered_once_and_given_to_the_next_session_unle
     assert_eq!(sessions["sessions"][0]["name"], "ses_1", "{sessions}");
     let block = given(&host, project.path(), "ses_2");
     assert!(block.contains("read"), "{block}");
-    // What was given back and comes again in an output is not learned again.
+    // A returned memory that appears in an output is not learned again.
     let mut again = read(project.path(), "ses_2");
     again["output"]["output"] = json!(block);
     let _ = hook(&host, &["opencode", "tool.execute.after"], &again);
@@ -64,7 +64,7 @@ fn what_a_hook_tells_twice_is_remembered_once_and_given_to_the_next_session_unle
 }
 
 #[test]
-fn a_hook_of_claude_code_takes_down_a_message_as_somebody_known_s_and_is_answered_at_the_next_start() {
+fn a_claude_code_prompt_is_stored_as_known_and_recalled_at_the_next_start() {
     let host = Host::start();
     let project = tempfile::tempdir().unwrap();
     let told = |event: &str, more: Value| {
@@ -84,7 +84,7 @@ fn a_hook_of_claude_code_takes_down_a_message_as_somebody_known_s_and_is_answere
 
 // Holds P7-32.
 #[test]
-fn a_hook_whose_host_is_gone_ends_at_once_and_its_log_holds_nothing_of_what_was_told() {
+fn a_hook_without_a_host_ends_at_once_and_logs_no_input() {
     let mut host = Host::start();
     host.stop();
     let project = tempfile::tempdir().unwrap();
@@ -117,7 +117,7 @@ fn export(host: &Host) -> String {
 
 // Holds P7-36.
 #[test]
-fn a_hook_that_says_it_is_of_the_host_s_own_client_is_refused_and_nothing_of_it_is_taken_down() {
+fn a_hook_that_claims_to_be_the_hosts_own_client_is_refused() {
     let host = Host::start();
     let message = Text::clip("m1");
     let capture = |client: &str| Capture {
@@ -127,8 +127,10 @@ fn a_hook_that_says_it_is_of_the_host_s_own_client_is_refused_and_nothing_of_it_
         event: CaptureEvent::Message { message: message.clone(), text: Text::clip(LONG) },
     };
     let told = |client| {
-        let ask = Ask::Capture(Box::new(capture(client)));
-        control::ask(&host, async |control, context| control.memory(context, Area::User, ask).await)
+        let capture = Box::new(capture(client));
+        control::ask(&host, async |control, context| {
+            control.memory_capture(context, Area::User, capture).await
+        })
     };
     let refused = told(OWN_CLIENT).unwrap_err();
     assert_eq!(refused, ControlError::Memory(MemoryError::Refused(Refusal::OwnClient)));
@@ -197,7 +199,7 @@ fn what_was_removed_elsewhere_is_removed_by_a_merge_and_left_by_a_skip() {
 
 // Holds P7-45.
 #[test]
-fn what_comes_from_elsewhere_is_a_strangers_and_no_fact_until_its_person_says_that_it_is_theirs() {
+fn imported_text_is_untrusted_and_no_fact_unless_its_person_claims_it() {
     let (one, other) = (Host::start(), Host::start());
     let _ = one.json(&["memory", "add", "vi", "--kind", "preference", "--key", "editor"]);
     let _ = one.json(&["memory", "add", "the ferry leaves at noon"]);
@@ -218,7 +220,7 @@ fn what_comes_from_elsewhere_is_a_strangers_and_no_fact_until_its_person_says_th
 
 // Holds P7-37.
 #[test]
-fn what_comes_from_elsewhere_changes_no_session_that_is_here_until_its_person_says_that_it_is_theirs() {
+fn an_import_changes_no_existing_session_unless_its_person_claims_it() {
     let host = Host::start();
     let project = tempfile::tempdir().unwrap();
     let _ = hook(&host, &["opencode", "tool.execute.after"], &read(project.path(), "ses_1"));
@@ -237,7 +239,7 @@ fn what_comes_from_elsewhere_changes_no_session_that_is_here_until_its_person_sa
 }
 
 #[test]
-fn a_folder_of_markdown_becomes_notes_and_a_changed_file_takes_the_place_of_what_it_was() {
+fn a_markdown_folder_becomes_notes_and_a_changed_file_replaces_its_note() {
     let host = Host::start();
     let folder = tempfile::tempdir().unwrap();
     let take = || host.json(&["memory", "import", folder.path().to_str().unwrap()])["taken"].clone();
@@ -264,7 +266,7 @@ fn a_folder_of_markdown_becomes_notes_and_a_changed_file_takes_the_place_of_what
 
 // Holds P7-37.
 #[test]
-fn a_database_of_open_mem_is_taken_in_with_its_sessions_by_memorys_own_program() {
+fn a_database_of_open_mem_is_imported_with_its_sessions() {
     let host = Host::start();
     let file = host.dir().join("memory.db");
     let made = "import sqlite3, sys
@@ -312,7 +314,7 @@ db.commit()";
 
 // Holds P7-46.
 #[test]
-fn memories_are_forgotten_by_project_topic_and_time_first_seen_and_then_done() {
+fn memories_are_forgotten_by_project_topic_and_time_after_a_preview() {
     let host = Host::start();
     for (text, project) in
         [("the ferry leaves at noon", "ferry"), ("the light is red", "ferry"), ("the ferry is old", "shop")]
@@ -363,7 +365,7 @@ fn what_was_removed_by_mistake_is_restored() {
 
 // Holds P7-26.
 #[test]
-fn a_database_of_which_an_empty_file_is_left_is_begun_anew_and_that_is_told() {
+fn an_empty_database_file_is_begun_anew_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let mut host = Setup::default().state(folder.path()).start();
     let _ = host.json(&["memory", "add", "the harbour light is green"]);

@@ -13,7 +13,7 @@ const READY: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"r
 
 // Holds B-16.
 #[test]
-fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
+fn a_turn_that_repeats_the_same_call_is_refused_it_and_told_so() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
     let call = |args: Value| json!({ "pieces": [{ "call": { "tool": "glob", "args": args } }] });
     host.script(
@@ -40,7 +40,7 @@ fn a_turn_that_makes_the_same_call_over_and_over_is_refused_it_and_told_so() {
 
 // Holds B-16.
 #[test]
-fn a_turn_that_makes_the_same_call_right_after_it_was_told_that_it_is_refused_ends_and_says_why() {
+fn a_turn_that_repeats_a_call_refused_as_repeated_ends_with_the_reason() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/circles\"\n").start();
     let call = json!({ "call": { "tool": "glob", "args": { "pattern": "*.a" } } });
     let other = json!({ "call": { "tool": "glob", "args": { "pattern": "*.b" } } });
@@ -59,7 +59,7 @@ fn a_turn_that_makes_the_same_call_right_after_it_was_told_that_it_is_refused_en
 }
 
 #[test]
-fn a_task_is_answered_by_the_next_of_its_models_and_the_person_is_told_which_failed() {
+fn a_task_fails_over_to_its_next_model_and_the_person_is_told() {
     let config = "[model]\nretries = 0\n[model.route]\ndefault = [\"scripted/broken\", \"scripted/good\"]\n\
                   [agent.default]\nmodel = \"default\"\n";
     let host = Setup::default().config(config).start();
@@ -144,7 +144,7 @@ fn a_provider_is_set_up_by_flags_and_tried_once_the_host_has_read_it() {
 
 // Holds P4-19.
 #[test]
-fn a_person_is_asked_three_things_and_told_in_words_whether_the_key_is_right() {
+fn setup_asks_three_questions_and_says_whether_the_key_works() {
     let upstream = Upstream::answering("text/event-stream", |request| {
         if request.contains(&format!("Bearer {KEY}\n")) {
             return READY.to_owned();

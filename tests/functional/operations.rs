@@ -40,7 +40,7 @@ fn attest_finds_no_difference_on_a_running_host() {
 }
 
 #[test]
-fn the_latest_of_the_record_and_those_of_a_time_are_shown_with_what_kind_they_are_and_how_grave() {
+fn entries_are_listed_by_time_with_category_and_severity() {
     let host = Host::start();
     let _ = host.json(&["key", "create", "one"]);
     let _ = host.json(&["key", "revoke", "one"]);
@@ -106,7 +106,7 @@ fn a_process_that_is_held_begins_when_an_operator_restarts_it() {
 
 // Holds P7-89.
 #[test]
-fn a_folder_that_is_everybody_s_or_holds_what_is_not_cordon_s_is_refused_and_left_as_it_is() {
+fn a_shared_folder_or_one_with_foreign_files_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let (shared, home, state) =
@@ -146,7 +146,7 @@ fn a_folder_that_is_everybody_s_or_holds_what_is_not_cordon_s_is_refused_and_lef
 
 // Holds P7-89.
 #[test]
-fn a_state_directory_that_a_host_has_left_is_known_for_its_own_and_has_its_mode_again() {
+fn a_former_state_directory_is_recognised_and_its_mode_repaired() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let state = folder.path().join("state");
@@ -205,7 +205,7 @@ fn two_hosts_on_one_state_directory_are_refused() {
 
 // Holds P2-22.
 #[test]
-fn a_file_that_its_process_may_not_use_is_named_and_no_other_try_is_asked_for() {
+fn a_file_that_its_process_may_not_use_is_named_and_no_retry_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let state = folder.path().join("state");
@@ -274,7 +274,7 @@ fn systemd_is_told_when_the_host_is_ready_how_it_is_and_that_it_stops() {
 }
 
 #[test]
-fn log_lines_are_json_at_each_processs_own_level_when_asked_and_hold_no_content() {
+fn log_lines_are_json_at_each_processs_level_and_hold_no_content() {
     let config = "[log]\nformat = \"json\"\nlevel = \"error\"\n[log.levels]\nrouter = \"debug\"\n";
     let host = Setup::default().config(config).start();
     let _ = host.chat("s", "echo: the password of the lighthouse");
@@ -323,7 +323,7 @@ fn an_operator_s_restarts_are_no_failures_and_each_begins_at_once() {
 
 // Holds P7-73.
 #[test]
-fn a_restarted_process_is_that_of_the_program_in_its_place_and_one_that_died_is_what_it_was() {
+fn a_restart_runs_the_installed_program_and_a_crash_the_former_one() {
     let folder = tempfile::Builder::new().prefix("programs-").tempdir_in(tests::programs()).unwrap();
     linked(folder.path());
     let host = Setup::default().programs(folder.path()).start();

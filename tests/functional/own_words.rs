@@ -1,4 +1,4 @@
-//! What a person says to their own assistant is theirs to say: it is answered, and they are told what was found.
+//! A person's words to their own assistant are answered, whatever the scanner finds, and the person is told the finding.
 
 use tests::{Setup, text};
 

@@ -36,7 +36,7 @@ fn queue(host: &Host) -> Value {
 
 // Holds P7-56.
 #[test]
-fn a_message_that_has_not_begun_is_taken_back_once_and_its_sender_hears_of_it() {
+fn a_message_that_has_not_begun_is_recalled_once_and_its_sender_is_told() {
     let host = Host::start();
     let _ = host.json(&["pause"]);
     let turn = host.say("s", "run: echo done > ledger");
@@ -54,7 +54,7 @@ fn a_message_that_has_not_begun_is_taken_back_once_and_its_sender_hears_of_it() 
 }
 
 #[test]
-fn a_message_that_has_begun_or_is_over_is_not_taken_back_and_its_state_is_said() {
+fn a_message_that_has_begun_or_ended_is_not_recalled_and_its_state_named() {
     let host = Host::start();
     let _ = host.chat("s", "echo: x");
     let answered = text(&messages(&host)[0], "id");
@@ -72,7 +72,7 @@ fn a_message_that_has_begun_or_is_over_is_not_taken_back_and_its_state_is_said()
 
 // Holds P7-56.
 #[test]
-fn a_pause_outlives_the_router_and_the_host_and_what_waited_goes_on_after_it() {
+fn a_pause_outlives_router_and_host_and_waiting_messages_go_on_after_it() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let start = || Setup::default().state(folder.path()).start();
@@ -110,7 +110,7 @@ fn ends(host: &Host) -> Vec<(String, u64)> {
 
 // Holds P7-55.
 #[test]
-fn a_stop_ends_what_runs_and_what_waits_in_its_session_at_once_and_nothing_else() {
+fn a_stop_ends_running_and_waiting_work_of_its_session_and_nothing_else() {
     let host = Host::start();
     let (slow, other) = (host.say("s", SLOW), host.say("t", SLOW));
     let _ = (message_in(&host, "s", "running"), message_in(&host, "t", "running"));

@@ -1,11 +1,11 @@
-//! What coding agents are given back by their hooks, and what stands in it: what fits a question, the newest at a start, no
+//! Memories that coding agents get through their hooks: those that fit a question, the newest at a start, no
 //! more rows than the owner wants, each under the file that its tool worked on.
 
 use serde_json::{Value, json};
 use std::path::Path;
 use tests::{Host, Setup, hook_of, text};
 
-/// What Claude Code is given for an event; nothing if it is given nothing.
+/// The context that Claude Code gets for an event; empty if there is none.
 fn given(host: &Host, project: &Path, event: &str, more: &Value) -> String {
     let mut told = json!({ "session_id": "s1", "cwd": project, "hook_event_name": event });
     told.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -43,7 +43,7 @@ fn listed(block: &str) -> Vec<&str> {
 
 // Holds P5-32.
 #[test]
-fn a_question_is_given_what_fits_it_and_nothing_where_nothing_does_and_a_start_the_newest() {
+fn a_question_gets_fitting_memories_and_a_start_the_newest() {
     let host = Host::start();
     let project = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
@@ -78,7 +78,7 @@ fn a_question_is_given_what_fits_it_and_nothing_where_nothing_does_and_a_start_t
 
 // Holds P5-32.
 #[test]
-fn no_block_has_more_rows_in_its_index_than_the_owner_wants_however_many_are_asked_for() {
+fn no_block_has_more_index_rows_than_the_owner_allows() {
     let host = Setup::default().config("[memory]\nmax_index_entries = 3\n").start();
     let project = tempfile::tempdir().unwrap();
     for n in 0..8 {
@@ -97,7 +97,7 @@ fn no_block_has_more_rows_in_its_index_than_the_owner_wants_however_many_are_ask
 
 // Holds P5-33.
 #[test]
-fn what_a_tool_took_down_stands_under_the_file_that_it_worked_on_and_no_output_says_what_was_changed() {
+fn an_observation_is_filed_under_its_tools_file_and_claims_no_change() {
     let host = Host::start();
     let project = tempfile::tempdir().unwrap();
     let own = project.path().join("src/own.rs");

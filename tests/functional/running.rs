@@ -27,7 +27,7 @@ for line in urllib.request.urlopen(request):
 print(key, said)
 "#;
 
-/// What is tried of the network, each with what it came to.
+/// Attempts to reach the network, each with its result.
 const TRIES: &str = r#"
 import errno, socket, sys
 def tried(name, family, kind, address):
@@ -62,7 +62,7 @@ for thread in threads: thread.join()
 print(len(found), set(found))
 "#;
 
-/// What each vendor's client is answered by, beside an answer.
+/// The fields of an answer by which each vendor's client knows it.
 const WORDS: &str = r#"
 import http.client, json, sys
 def asked(method, path, second):
@@ -96,7 +96,7 @@ fn text(bytes: &[u8]) -> String {
 
 // Holds P1-18.
 #[test]
-fn a_program_asks_a_model_over_its_own_loopback_with_a_placeholder_for_a_key() {
+fn a_program_asks_a_model_over_its_loopback_with_a_placeholder_key() {
     let host = Host::start();
     let (code, out, err) = run(&host, &["--", "/usr/bin/python3", "-c", CLIENT]);
     assert_eq!((code, out.as_str()), (Some(0), "placeholder high water\n"), "{err}\n{}", host.log());
@@ -124,7 +124,7 @@ fn nothing_but_the_jail_itself_answers_on_its_network() {
 
 // Holds P1-19.
 #[test]
-fn each_vendor_s_client_in_a_jail_is_shown_models_and_faults_in_its_own_form() {
+fn each_vendors_client_in_a_jail_gets_models_and_faults_in_its_own_form() {
     let host = Host::start();
     let (code, out, err) = run(&host, &["--", "/usr/bin/python3", "-c", WORDS]);
     let expected = "200 None model None list\n200 True\n\
@@ -215,7 +215,7 @@ fn runners_that_wait_for_an_agent_s_turn_make_room_for_it() {
 
 // Holds P1-22.
 #[test]
-fn a_terminal_of_the_jail_s_own_has_this_one_s_size_and_this_one_is_never_handed_over() {
+fn a_jail_has_its_own_terminal_of_the_persons_size() {
     let host = Host::start();
     let size = Winsize { ws_row: 31, ws_col: 97, ws_xpixel: 0, ws_ypixel: 0 };
     let ends = openpty(Some(&size), None).unwrap();
@@ -307,7 +307,7 @@ fn a_run_that_is_taken_up_leaves_no_session_behind_that_nobody_named() {
 
 // Holds P1-07.
 #[test]
-fn a_workspace_that_is_removed_is_gone_from_the_disk_whatever_is_in_it_and_over_a_restart() {
+fn a_removed_workspace_leaves_the_disk_also_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -334,7 +334,7 @@ fn a_workspace_that_is_removed_is_gone_from_the_disk_whatever_is_in_it_and_over_
 
 // Holds P1-25.
 #[test]
-fn a_signal_ends_the_jail_gives_the_terminal_back_and_leaves_nothing_behind() {
+fn a_signal_ends_the_jail_and_restores_the_terminal() {
     let host = Host::start();
     for (sent, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         let mut person = Person::with(host.command(&["run", "--", "sh", "-c", "echo rea''dy; sleep 600"]));

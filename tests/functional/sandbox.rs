@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
 use tests::{Host, Setup, kill};
 
-/// What is no program that a jail has and can run, and what the attempt ends with.
+/// Commands that a jail does not have or cannot run, each with its exit code.
 pub(crate) const NOT_RUN: [(&str, i32); 5] = [
     ("nosuchprogram", 127),
     ("/no/such/program", 127),
@@ -24,7 +24,7 @@ fn run(host: &Host, script: &str) -> (Option<i32>, String, String) {
 fn output_and_exit_status_are_the_commands_own() {
     let host = Host::start();
     assert_eq!(run(&host, "echo out; echo err >&2; exit 7"), (Some(7), "out\n".into(), "err\n".into()));
-    // What it leaves behind holds its output open, and ends with the jail.
+    // A program that it leaves behind holds its output open, and ends with the jail.
     let left = run(&host, "(setsid sleep 600 &); echo out; exit 3");
     assert_eq!(left, (Some(3), "out\n".into(), String::new()));
     for (program, status) in NOT_RUN {
@@ -45,7 +45,7 @@ const TAKES: &str = "for name in INT QUIT HUP; do trap \"echo $name\" $name; kil
 
 // Holds P1-24.
 #[test]
-fn a_program_in_a_jail_can_be_interrupted_whatever_who_started_the_host_ignores() {
+fn a_program_can_be_interrupted_whatever_signals_the_hosts_parent_ignores() {
     let folder = tempfile::tempdir().unwrap();
     let programs = tests::programs();
     // As `nohup` and the `&` of a script start it.

@@ -124,7 +124,7 @@ fn an_agent_that_no_service_names_has_no_such_tool() {
 
 // Holds P4-12.
 #[test]
-fn a_key_that_is_bound_to_less_than_its_service_asks_for_goes_nowhere_and_that_is_on_the_record() {
+fn a_key_bound_to_less_than_its_service_needs_is_refused_on_the_record() {
     let upstream = Upstream::start(MAIL);
     let host = host(&upstream, "agents = [\"default\"]\n");
     let at = format!("127.0.0.1:{}", upstream.port);
@@ -148,7 +148,7 @@ fn a_key_that_is_bound_to_less_than_its_service_asks_for_goes_nowhere_and_that_i
     assert!(ended["reply"].as_str().unwrap_or_default().contains("Tuesday"), "{ended}");
 }
 
-/// What stands behind `name=` in a query or a form, as it is written.
+/// The value of `name=` in a query or a form, as it is written.
 fn field<'a>(text: &'a str, name: &str) -> &'a str {
     let pairs = text.split(['?', '&', '\n']);
     pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).unwrap().1
@@ -199,7 +199,7 @@ fn a_login_in_a_browser_becomes_tokens_that_only_the_account_gets() {
     let own = field(url, "redirect_uri").split("%3A").nth(2).unwrap().split("%2F").next().unwrap().to_owned();
     let state = field(url, "state");
     assert!(browse(&own, "/callback?code=stolen&state=guessed").contains("400"));
-    assert!(browse(&own, &format!("/callback?code=the-code&state={state}")).contains("The service said yes"));
+    assert!(browse(&own, &format!("/callback?code=the-code&state={state}")).contains("The service agreed"));
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}\n{}", String::from_utf8_lossy(&output.stdout), host.log());
 

@@ -1,4 +1,4 @@
-//! What models cost: budgets that hold, through real processes and a provider that counts tokens.
+//! Costs of models: budgets that hold, through real processes and a provider that counts tokens.
 
 use serde_json::{Value, json};
 use std::io::Read;
@@ -11,9 +11,9 @@ use tests::{Host, Setup, Upstream};
 const ANSWER: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ready\"}}]}\n\n\
     data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
     \"usage\":{\"prompt_tokens\":3000,\"completion_tokens\":1,\"total_tokens\":3001}}\n\ndata: [DONE]\n\n";
-/// What it says was used.
+/// The usage that it reports.
 const COUNT: &str = r#"{"prompt_tokens":3000,"completion_tokens":1,"total_tokens":3001}"#;
-/// What it costs.
+/// The cost of that answer, millionths of a dollar.
 const COST: u64 = 3001;
 
 /// A program that asks its agent's model, once.
@@ -34,7 +34,7 @@ fn config(upstream: &Upstream, more: &str) -> String {
     )
 }
 
-/// What was spent of the budget of a day, and what is set aside, millionths of a dollar.
+/// The spent and the reserved part of a day's budget, millionths of a dollar.
 fn today(host: &Host) -> (u64, u64) {
     let listed = host.json(&["model", "budget"]);
     let rows = listed["budgets"].as_array().cloned().unwrap_or_default();
@@ -48,7 +48,7 @@ fn usage(host: &Host, by: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_it() {
+fn a_used_up_budget_refuses_the_next_turn_also_after_a_restart() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.000005\n")).start();
     assert_eq!(host.chat("s", "hello"), "ready");
@@ -67,7 +67,7 @@ fn a_budget_that_is_used_up_refuses_the_next_turn_and_a_restart_does_not_forget_
 
 // Holds B-58.
 #[test]
-fn what_a_provider_does_not_count_is_estimated_shown_as_that_and_held_to_the_budget() {
+fn uncounted_tokens_are_estimated_shown_so_and_held_to_the_budget() {
     for usage in ["{}", "null", r#"{"prompt_tokens":0,"completion_tokens":0}"#] {
         let silent = ANSWER.replace(COUNT, usage);
         assert_ne!(silent, ANSWER);
@@ -85,14 +85,14 @@ fn what_a_provider_does_not_count_is_estimated_shown_as_that_and_held_to_the_bud
     }
 }
 
-/// What was used of the one model that was.
+/// The usage of the only model that was used.
 fn usage_by_model(host: &Host) -> Value {
     usage(host, "model").into_iter().next().unwrap_or_default()
 }
 
 // Holds B-57.
 #[test]
-fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() {
+fn a_turn_that_a_key_began_counts_against_that_key_alone() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let port = tests::free_port();
     let more = format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n");
@@ -113,7 +113,7 @@ fn an_agent_s_turn_that_a_key_began_counts_against_that_key_and_nobody_else_s() 
 }
 
 #[test]
-fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
+fn a_cheaper_model_answers_where_configured_and_the_person_is_told() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let budget = "[budget]\nday_usd = 0\nat_limit = \"cheaper\"\ncheaper_model = \"offline/reader\"\n";
     let host = Setup::default().config(&config(&upstream, budget)).start();
@@ -127,7 +127,7 @@ fn a_cheaper_model_answers_where_that_is_configured_and_the_person_is_told() {
 
 // Holds P7-78.
 #[test]
-fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_another_than_it_asked_for() {
+fn an_answer_names_the_model_that_gave_it_where_another_was_requested() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let port = tests::free_port();
     let budget = "[budget]\nday_usd = 0\nat_limit = \"cheaper\"\ncheaper_model = \"offline/reader\"\n";
@@ -151,7 +151,7 @@ fn a_client_is_told_by_the_answer_itself_which_model_gave_it_where_that_is_anoth
 
 // Holds P7-83.
 #[test]
-fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is_told() {
+fn a_turn_waits_for_reserved_money_and_its_person_is_told() {
     let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
     let more = "[agent.other]\nmodel = \"scripted/other\"\n[budget]\nday_usd = 0.005\n";
     let host = Setup::default().config(&config(&upstream, more)).start();
@@ -183,7 +183,7 @@ fn a_turn_waits_for_money_that_is_set_aside_for_another_answer_and_its_person_is
 
 // Holds P7-83.
 #[test]
-fn a_call_of_a_program_in_a_jail_waits_for_money_that_is_set_aside_for_another_answer() {
+fn a_call_of_a_program_in_a_jail_waits_for_reserved_money() {
     let (upstream, open) = Upstream::holding_its_first(ANSWER.to_owned());
     let host = Setup::default().config(&config(&upstream, "[budget]\nday_usd = 0.005\n")).start();
     let held = open.lock().unwrap();
@@ -236,7 +236,7 @@ fn what_a_model_was_killed_in_counts_at_what_was_set_aside_for_it() {
 }
 
 #[test]
-fn a_death_as_money_is_set_aside_answers_all_the_same_and_forgets_no_reservation_that_was_made() {
+fn a_crash_while_money_is_reserved_answers_and_forgets_no_reservation() {
     for (point, at_least, answers) in [("written", COST, 1), ("committed", 4096 + COST, 2)] {
         let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
         let fault = format!("model:model.ledger.{point}");
@@ -258,7 +258,7 @@ fn lying(words: &str, read: u32, written: u32) -> String {
 
 // Holds B-59.
 #[test]
-fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way_and_that_is_on_the_record() {
+fn a_providers_false_count_is_believed_within_bounds_and_recorded() {
     let words = "now and then it rains in town as it does ".repeat(20);
     // An agent's prompt has hundreds of tokens, and twenty times these words have 205 by the estimate.
     for (read, written, least, most) in
@@ -290,7 +290,7 @@ fn a_provider_that_lies_about_what_was_used_is_believed_within_bounds_either_way
 
 // Holds B-59.
 #[test]
-fn an_image_that_a_vendor_counts_high_by_its_own_rule_is_believed_and_not_beyond_that() {
+fn an_images_count_is_believed_up_to_its_vendors_rule() {
     const IMAGE: &str = "data:image/png;base64,iVBORw0KGgo=";
     // Four tiles of an image of 1024 by 1024, and what is around the question.
     for (read, disbelieved) in [(2833 + 4 * 5667 + 20, 0), (2 * (2833 + 8 * 5667), 1)] {
@@ -322,7 +322,7 @@ fn an_image_that_a_vendor_counts_high_by_its_own_rule_is_believed_and_not_beyond
 
 // Holds B-59.
 #[test]
-fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most() {
+fn fifty_clients_of_a_lying_provider_exceed_a_budget_by_one_answer() {
     const BOUND: u64 = 20_000;
     // A thousand tokens around a question of few, 4 times what it has, and 16 of an answer and a quarter.
     const ONE: u64 = 1000 + 4 * 8 + 20;
@@ -348,7 +348,7 @@ fn fifty_clients_of_a_provider_that_lies_exceed_a_budget_by_one_answer_at_most()
             match status {
                 200 => {}
                 429 if said.contains("insufficient_quota") => return true,
-                // What is left is set aside for the others' answers, and is free again in a moment.
+                // The rest is reserved for the others' answers, and is free again in a moment.
                 429 if said.contains("rate_limit_exceeded") => std::thread::sleep(Duration::from_millis(100)),
                 _ => panic!("{status} {said}"),
             }

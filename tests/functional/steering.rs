@@ -1,4 +1,4 @@
-//! What a person says into a turn that is under way: it stands in the next model call, in the conversation and on the record,
+//! Messages into a running turn: each is in the next model call, in the conversation and on the record,
 //! once; and where it cannot be said, how to send it.
 
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn transcript(host: &Host, session: &str) -> Vec<(String, String)> {
 
 // Holds P7-57.
 #[test]
-fn what_is_said_into_a_turn_stands_in_its_next_model_call_and_in_the_conversation_once() {
+fn a_steering_message_is_in_the_next_model_call_and_the_conversation_once() {
     let host = host();
     let turn = painting(&host);
     let said = steer(&host, &["in red, please"]);
@@ -178,7 +178,7 @@ fn asks(host: &Host, folder: &std::path::Path, agent: &str, message: &str) -> Ch
 
 // Holds P1-35.
 #[test]
-fn an_engine_that_takes_lines_in_is_told_on_its_way_and_answers_all_that_was_said() {
+fn an_engine_that_can_be_steered_answers_all_messages_of_its_turn() {
     let (host, folder) = engines();
     let turn = asks(&host, &folder, "lines", "PAUSE and read the note");
     let said = steer(&host, &["in red, please"]);

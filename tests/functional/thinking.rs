@@ -9,7 +9,7 @@ use tests::{Setup, Upstream};
 const KEY: &str = "provider-Ls8RqYw3Vb6TnJk1-token";
 const SAID: &str = "It is written down.";
 
-/// What it thought before it asked for the call.
+/// Its reasoning before it asked for the call.
 fn thoughts() -> [Value; 2] {
     [
         json!({"type": "thinking", "thinking": "The note goes to a file.", "signature": "EqQBCkYIARgCKkDn1l2r"}),

@@ -45,7 +45,7 @@ fn a_command_runs_in_the_jail_and_its_call_is_on_the_record() {
 }
 
 #[test]
-fn a_person_can_attach_a_directory_of_their_own_and_what_the_agent_writes_there_is_theirs() {
+fn a_person_attaches_their_directory_and_owns_what_the_agent_writes() {
     use std::os::unix::fs::MetadataExt;
     let host = Host::start();
     let folder = host.dir().join("mine");
@@ -105,7 +105,7 @@ fn a_message_can_be_traced_through_every_state() {
 
 // Holds P8-15.
 #[test]
-fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
+fn a_canary_reaches_no_person_and_a_planted_instruction_gains_nothing() {
     let host = Host::start();
     let _ = host.chat("s", "remember: tea is at five");
     let turn = host.say("s", "run: env; cat /proc/self/environ; ls -la /proc/self/fd");
@@ -117,7 +117,7 @@ fn a_canary_never_reaches_the_person_and_a_planted_instruction_gains_nothing() {
 
 // Holds P5-29.
 #[test]
-fn what_a_program_said_taints_the_session_for_good_and_what_it_then_remembers() {
+fn a_programs_output_taints_its_session_and_later_memories_for_good() {
     let host = Host::start();
     let trust = |value: &Value| value["label"]["trust"].as_str().map(str::to_owned);
     let fresh = host.json(&["chat", "--session", "s", "-m", "echo: x"]);

@@ -59,7 +59,7 @@ fn folder() -> tempfile::TempDir {
 
 // Holds B-96, P4-24.
 #[test]
-fn a_vault_under_a_passphrase_is_locked_after_each_start_of_the_host_and_not_after_one_of_credproxy() {
+fn a_passphrase_vault_is_locked_after_a_host_start_not_after_credproxys() {
     let (upstream, folder) = (Upstream::start("hello"), folder());
     let config = config(&upstream, "key = \"passphrase\"\n");
     let state = folder.path().join("state");
@@ -94,7 +94,7 @@ fn a_vault_under_a_passphrase_is_locked_after_each_start_of_the_host_and_not_aft
 }
 
 #[test]
-fn a_passphrase_is_changed_by_who_knows_it_and_then_only_the_new_one_opens() {
+fn a_passphrase_is_changed_with_the_old_one_and_only_the_new_one_opens() {
     let (upstream, folder) = (Upstream::start("hello"), folder());
     let config = config(&upstream, "key = \"passphrase\"\n");
     let state = folder.path().join("state");
@@ -177,7 +177,7 @@ fn a_secret_is_for_what_it_is_bound_to_is_narrowed_ends_and_is_revoked() {
 
 // Holds P4-26.
 #[test]
-fn secrets_move_to_another_vault_in_a_sealed_file_and_control_sees_none_of_them() {
+fn secrets_move_to_another_vault_in_a_sealed_file_unseen_by_control() {
     let (upstream, folder) = (Upstream::start("hello"), folder());
     let one = Setup::default().config(&config(&upstream, "")).start();
     keep(&one, &upstream, &["--verb", "GET"]);
@@ -212,7 +212,7 @@ fn secrets_move_to_another_vault_in_a_sealed_file_and_control_sees_none_of_them(
 
 // Holds P4-26.
 #[test]
-fn an_export_that_has_nowhere_to_go_is_refused_before_anything_is_given_out() {
+fn an_export_without_a_target_is_refused_before_anything_is_exported() {
     let host = Host::start();
     let taken = host.dir().join("taken");
     fs::write(&taken, "mine").unwrap();
@@ -269,7 +269,7 @@ fn a_key_that_cannot_be_stored_is_named_and_keeps_no_other_from_it() {
 
 // Holds P4-20.
 #[test]
-fn keys_of_the_environment_are_taken_once_on_request_each_for_its_provider() {
+fn keys_of_the_environment_are_imported_on_request_each_for_its_provider() {
     let host = Host::start();
     let mut command = host.command(&["cred", "import", "--env", "--json"]);
     let output = command.env_clear().env("ANTHROPIC_API_KEY", KEY).output().unwrap();

@@ -56,7 +56,7 @@ fn a_record_that_was_set_back_is_found_by_the_host_that_witnessed_it() {
     assert!(own.status.success(), "{own:?}");
     assert!(!posted(&host, &other, Some(&old)), "a record that was set back was taken");
     assert_eq!(witnessed(&other).len(), 2);
-    // What holds goes on being witnessed, and the other way as well.
+    // Records that verify go on being witnessed, in both directions.
     goes_on(&host);
     goes_on(&other);
     assert!(posted(&host, &other, None) && posted(&other, &host, None));

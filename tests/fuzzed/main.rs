@@ -10,7 +10,7 @@
 
 extern crate self as libfuzzer_sys;
 
-/// What libFuzzer makes a program of, as a function.
+/// The body of a fuzz target, as a function.
 #[macro_export]
 macro_rules! fuzz_target {
     (|$bytes:ident: &[u8]| $body:expr) => {
@@ -49,7 +49,7 @@ targets! {
     vectors "../../fuzz/targets/vectors.rs",
 }
 
-/// What real peers say, as a beginning: each provider's documented stream, and a page of text.
+/// Seeds from real peers: each provider's documented stream, and a page of text.
 const SEEDS: [&str; 5] = [
     include_str!("../../actors/model/dialect/tests/streams/openai.txt"),
     include_str!("../../actors/model/dialect/tests/streams/responses.txt"),
@@ -74,7 +74,7 @@ fn every_target_of_the_fuzzer_is_compiled_here_and_is_one_of_its_programs() {
 }
 
 #[test]
-fn no_target_is_broken_by_what_real_peers_say_whole_cut_or_with_a_byte_that_is_another() {
+fn no_target_fails_on_real_peers_streams_whole_cut_or_altered() {
     for (_, run) in TARGETS {
         for seed in SEEDS {
             let bytes = seed.as_bytes();

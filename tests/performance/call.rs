@@ -82,7 +82,7 @@ pub(crate) struct Calls {
     text: Text<SCAN_BOUND>,
 }
 
-/// What one way of sharing the cores comes to.
+/// The result of one way of sharing the cores.
 #[derive(Default)]
 struct Sums {
     call: Samples,

@@ -2,7 +2,7 @@
 
 use crate::spread::{Samples, Spread};
 
-/// What a figure must keep.
+/// The bound of a figure.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     /// Its median is at most this.

@@ -27,7 +27,7 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
         let [mut both, mut plain, mut weight, mut without] = <[Samples; 4]>::default();
         let mut memory = Memory::filled(rows)?;
         without.add(memory.weight()?);
-        // What is built at the first question is none of the others' time.
+        // The index that the first question builds is not part of the others' time.
         memory.ask("a first question", "fused")?;
         weight.add(memory.weight()?);
         let mut words = Words::new(2);

@@ -1,4 +1,4 @@
-//! What the gateway adds to a call of a model, all guards on, beside the provider asked directly and beside LiteLLM in
+//! The time that the gateway adds to a call of a model, all guards on, beside the provider asked directly and beside LiteLLM in
 //! front of the same provider; how much it does at once, what it weighs then, and whether it keeps the pace of streams.
 
 use crate::client::Client;
@@ -25,7 +25,7 @@ const BURSTS: usize = 5;
 /// Streams at once.
 const STREAMS: usize = 200;
 
-/// Who is asked.
+/// The server that is asked.
 #[derive(Clone)]
 struct Asked {
     at: SocketAddr,
@@ -184,7 +184,7 @@ fn burst(asked: &Asked, midway: &mut dyn FnMut() -> io::Result<()>) -> io::Resul
     Ok(answers / began.elapsed().as_secs_f64())
 }
 
-/// What a thread came to.
+/// The result of a thread.
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a client ended by a panic")))
 }

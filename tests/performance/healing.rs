@@ -9,7 +9,7 @@ use crate::spread::Samples;
 use ipc_proto::Text;
 use ipc_proto::control::{ControlClient, method};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Area, Ask};
+use ipc_proto::memory::Area;
 use manifest::Process;
 use std::io;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_millis(11_000);
 const PAUSE: Duration = Duration::from_millis(300);
 /// How long one may take to be well again.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is killed, and what is asked for then.
+/// The process that is killed, and the request that follows.
 const VICTIMS: [(Process, &str); 12] = [
     (Process::Audit, "control reads the record"),
     (Process::Dialer, "a turn whose model is dialled for"),
@@ -129,15 +129,14 @@ async fn asked(person: &Person, process: Process, fetch: &str) -> io::Result<()>
         Process::Scanner => {
             let add = async |control: &ControlClient, context| {
                 let text = Text::clip("the tide table hangs beside the door");
-                control.memory(context, Area::User, note(text)).await
+                control.memory_write(context, Area::User, note(text)).await
             };
-            person.ask(&method::memory, add).await.map(drop)
+            person.ask(&method::memory_write, add).await.map(drop)
         }
         Process::Memory => {
-            let stats = async |control: &ControlClient, context| {
-                control.memory(context, Area::User, Ask::Stats).await
-            };
-            person.ask(&method::memory, stats).await.map(drop)
+            let stats =
+                async |control: &ControlClient, context| control.memory_stats(context, Area::User).await;
+            person.ask(&method::memory_stats, stats).await.map(drop)
         }
         Process::Model | Process::Gate => {
             let models = person.ask(&method::models, async |c, cx| c.models(cx).await).await?;

@@ -1,4 +1,4 @@
-//! What a host with empty stores weighs when nobody asks it anything: the kernel's word on each process.
+//! The memory of an idle host with empty stores, as the kernel counts it for each process.
 
 use crate::figure::Figure;
 use crate::person;

@@ -23,7 +23,7 @@ const FIRST_SLOT: u32 = 781_064;
 /// CPU seconds of a runner.
 const CPU_SECONDS: u64 = 60;
 
-/// What agentd keeps for runners.
+/// The runners that agentd has ready.
 pub(crate) struct Jails {
     template: Template,
     cells: Vec<Cell>,
@@ -56,7 +56,7 @@ impl Sockets {
 /// A runner; it ends with the value.
 pub(crate) struct Jailed {
     pub(crate) child: Child,
-    /// Which cell it is in.
+    /// The cell that it is in.
     pub(crate) slot: usize,
     /// The gate's end.
     pub(crate) gate: UnixStream,

@@ -1,4 +1,4 @@
-//! What judging costs: a policy verdict, and the scanner on ordinary text. In this process, with the very code that
+//! The time of a policy verdict, and of the scanner on ordinary text. In this process, with the very code that
 //! the gate and the scanner run; the floors are the least that any judge does: reading the call, reading the text.
 
 use crate::figure::Figure;

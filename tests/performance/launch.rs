@@ -10,8 +10,8 @@ use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{Input, Task, WORDS, WORDS_BOUND};
-use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGate, Work};
+use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES, Task};
+use ipc_proto::runner_gate::{CompletionState, Ending, FRAME_BOUND, GateError, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use manifest::Process;
@@ -33,7 +33,7 @@ const AT_ONCE: usize = 100;
 const WARM: usize = 8;
 /// Until a runner that waits has settled.
 const SETTLED: Duration = Duration::from_secs(1);
-/// What is written into the workspace, and where.
+/// The file that is written into the workspace.
 const FILE: &str = "written";
 const BYTES: &[u8] = b"by a runner";
 
@@ -156,7 +156,7 @@ fn together(mut jails: Jails, first: &Burst) -> io::Result<Vec<Figure>> {
     ])
 }
 
-/// What one or more bursts came to.
+/// The result of one or more bursts.
 #[derive(Default)]
 struct Burst {
     p99: Samples,
@@ -256,20 +256,20 @@ impl RunnerGate for OneFile {
         })
     }
 
-    async fn think(
+    async fn start_completion(
         self,
         _: Context,
         _: Text<131_072>,
         _: List<Message, 1024>,
-    ) -> Result<List<Message, WORDS>, GateError> {
+    ) -> Result<List<Message, STEERING_MESSAGES>, GateError> {
         Err(NOTHING_ELSE)
     }
 
-    async fn words(self, _: Context) -> Result<List<Text<WORDS_BOUND>, WORDS>, GateError> {
+    async fn steering(self, _: Context) -> Result<List<Text<STEERING_BOUND>, STEERING_MESSAGES>, GateError> {
         Err(NOTHING_ELSE)
     }
 
-    async fn hear(self, _: Context) -> Result<Heard, GateError> {
+    async fn poll_completion(self, _: Context) -> Result<CompletionState, GateError> {
         Err(NOTHING_ELSE)
     }
 
@@ -315,7 +315,7 @@ impl RunnerGate for OneFile {
         Err(NOTHING_ELSE)
     }
 
-    async fn keep(self, _: Context, _: Token, _: Blob<STATE>) -> Result<(), GateError> {
+    async fn save_engine_state(self, _: Context, _: Token, _: Blob<STATE>) -> Result<(), GateError> {
         Err(NOTHING_ELSE)
     }
 

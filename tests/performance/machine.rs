@@ -1,4 +1,4 @@
-//! What a table must say of where its figures came from.
+//! The machine that the figures of a table come from.
 
 use std::fs;
 use std::process::Command;
@@ -48,7 +48,7 @@ fn load() -> String {
     text.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// What the state directories of the hosts are on.
+/// The file system of the hosts' state directories.
 fn file_system() -> String {
     let told = said("df", &["--output=fstype", &std::env::temp_dir().to_string_lossy()]);
     told.lines().last().unwrap_or_default().to_owned()
@@ -61,7 +61,7 @@ fn others() -> usize {
     names.filter(|name| name.trim() == "agentd").count()
 }
 
-/// What a program says on standard output; nothing if it does not run.
+/// The standard output of a program; empty if it does not run.
 fn said(program: &str, words: &[&str]) -> String {
     let output = Command::new(program).args(words).output();
     output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default()

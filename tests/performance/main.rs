@@ -1,6 +1,6 @@
 //! `make bench`: every figure of the project beside its floor, measured in the same run, on release builds.
 //!
-//! It prints and, with `--write`, keeps the table in `docs/benchmarks.md`. Times are shown here and asserted nowhere.
+//! It prints and, with `--write`, keeps the table in `docs/reference/benchmarks.md`. Times are shown here and asserted nowhere.
 #![expect(clippy::disallowed_methods, reason = "a bench starts the real programs, and its own other half")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
@@ -95,7 +95,7 @@ fn run(words: &[String]) -> Result<(), String> {
         return Err(failed.join("; "));
     }
     if write {
-        report::keep(&figures).map_err(|error| format!("docs/benchmarks.md: {error}"))
+        report::keep(&figures).map_err(|error| format!("docs/reference/benchmarks.md: {error}"))
     } else {
         Ok(())
     }

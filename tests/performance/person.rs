@@ -5,7 +5,7 @@ use ipc_proto::content::Content;
 use ipc_proto::control::{Answer, Ask, ControlClient, FRAME_BOUND, method};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Label;
-use ipc_proto::memory::{self, CONTENT_BOUND, Entry};
+use ipc_proto::memory::{CONTENT_BOUND, Entry};
 use ipc_proto::router::{Accepted, End, Task, TurnEvent};
 use ipc_proto::{Method, Name};
 use manifest::Process;
@@ -28,9 +28,9 @@ pub(crate) fn host(config: &str) -> io::Result<Host> {
     Ok(Setup::default().programs(&programs()?).config(config).start())
 }
 
-/// Asks memory to keep a text.
-pub(crate) fn note(text: Text<CONTENT_BOUND>) -> memory::Ask {
-    memory::Ask::Write(Box::new(Entry::new(MemoryId::random(), text, Label::bottom())))
+/// A memory with this text.
+pub(crate) fn note(text: Text<CONTENT_BOUND>) -> Box<Entry> {
+    Box::new(Entry::new(MemoryId::random(), text, Label::bottom()))
 }
 
 /// The folder of this program, where all of them are built.

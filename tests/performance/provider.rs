@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub(crate) const AGENT: &str = "dialled";
 /// The agent that fetches its page.
 pub(crate) const FETCHER: &str = "fetcher";
-/// What it says.
+/// Its answer.
 pub(crate) const WORD: &str = "ahoy";
 
 /// A provider; it serves until the program ends.
@@ -57,7 +57,7 @@ impl Provider {
         &self.config
     }
 
-    /// What is said to [`FETCHER`] to have its page fetched and shown.
+    /// The message at which [`FETCHER`] fetches and shows its page.
     pub(crate) fn fetch(&self) -> &str {
         &self.fetch
     }

@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 20;
-/// What is started besides the rows' processes: agentd, and its configuration child.
+/// Processes besides those of the table: agentd, and its configuration child.
 const BESIDES: usize = 2;
 
 /// Its figures.

@@ -9,7 +9,7 @@ use crate::{floors, idle};
 use ipc_proto::Text;
 use ipc_proto::control::{ControlClient, method};
 use ipc_proto::memory::Area;
-use memory::bench::{Bare, Kept};
+use memory::bench::{Bare, FilledStore};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// More rows than one user may have unless told otherwise.
 const CONFIG: &str = "[memory]\nmax_rows = 200000\n";
 
-/// What Claude Code tells its hook.
+/// An event of Claude Code for its hook.
 const HOOKS: [(&str, &str); 3] = [
     ("a session that begins", "SessionStart"),
     ("a question", "UserPromptSubmit"),
@@ -65,7 +65,7 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What stands in for the words of a row.
+/// The placeholder for the words of a row.
 const LIKE: &str = "a row like the others";
 
 /// Has a host take in its rows, from lines like the one that it wrote of one.
@@ -91,7 +91,7 @@ fn keep() -> io::Result<[Samples; 2]> {
     let folder = tempfile::tempdir()?;
     let mut words = Words::new(1);
     let texts: Vec<String> = (0..ROWS).map(|_| words.text(OF_ROW, 0.0)).collect();
-    let (mut store, plain) = (Kept::filled(folder.path(), &texts)?, Bare::new(folder.path())?);
+    let (mut store, plain) = (FilledStore::filled(folder.path(), &texts)?, Bare::new(folder.path())?);
     let [mut kept, mut bare] = <[Samples; 2]>::default();
     for _ in 0..ROUNDS {
         let text = words.text(OF_ROW, 0.0);
@@ -115,9 +115,9 @@ async fn hand_over(socket: PathBuf, folder: PathBuf) -> io::Result<[Samples; 2]>
         let text = Text::clip(&words.text(OF_ROW, 0.0));
         let began = Instant::now();
         let add = async |control: &ControlClient, context| {
-            control.memory(context, Area::User, note(text.clone())).await
+            control.memory_write(context, Area::User, note(text.clone())).await
         };
-        person.ask(&method::memory, add).await?;
+        person.ask(&method::memory_write, add).await?;
         whole.add_millis(began.elapsed());
         floor.append(floors::append(&folder, 1)?);
         tokio::time::sleep(PAUSE).await;

@@ -49,9 +49,9 @@ fn line(cells: &[String], widths: &[usize]) -> String {
 /// Columns of a figure's row that the document keeps: figure, unit, median, 99th percentile, ratio, bound.
 const KEPT: [usize; 6] = [0, 1, 3, 5, 7, 8];
 
-/// Puts the figures into `docs/benchmarks.md`, below what is said there about them, without the rows of their floors.
+/// Puts the figures into `docs/reference/benchmarks.md`, below what is said there about them, without the rows of their floors.
 pub(crate) fn keep(figures: &[Figure]) -> io::Result<()> {
-    let path = tests::repository().join("docs/benchmarks.md");
+    let path = tests::repository().join("docs/reference/benchmarks.md");
     let before = fs::read_to_string(&path).unwrap_or_default();
     let head = before.split_once(MARK).map_or(before.as_str(), |(head, _)| head);
     let mut table = String::new();

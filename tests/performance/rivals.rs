@@ -1,4 +1,4 @@
-//! What people start a confined program with today, where it is installed, asked for the same jail as a runner's.
+//! Other programs that start a confined program, where installed, asked for the same jail as a runner's.
 
 use crate::spread::Samples;
 use std::io;
@@ -80,7 +80,7 @@ impl Rival {
         }
     }
 
-    /// So many times, with a pause before each, ms.
+    /// The times of so many starts with a pause before each, ms.
     pub(crate) fn measure(&self, times: usize, pause: Duration) -> io::Result<Samples> {
         let mut samples = Samples::default();
         for _ in 0..times {

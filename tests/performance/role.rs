@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// What the other process does.
+/// The task of the other process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Sends back what it is sent.
@@ -67,7 +67,7 @@ pub(crate) fn play(role: Role) -> io::Result<()> {
     }
 }
 
-/// Which cores the processes of a measurement may use.
+/// The cores that the processes of a measurement may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cores {
     /// One, shared by all of them: what is measured is work, not how far apart the scheduler puts them.

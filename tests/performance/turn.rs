@@ -79,9 +79,9 @@ async fn remember(person: &Person) -> io::Result<()> {
         (0..FACTS).map(|at| format!("note {at}: the committee of street {at} meets in room {}", at % 7));
     for fact in facts.chain(["the harbour office opens at 07:40 on Tuesdays".to_owned()]) {
         let add = async |control: &ipc_proto::control::ControlClient, context| {
-            control.memory(context, Area::User, crate::person::note(Text::clip(&fact))).await
+            control.memory_write(context, Area::User, crate::person::note(Text::clip(&fact))).await
         };
-        person.ask(&method::memory, add).await?;
+        person.ask(&method::memory_write, add).await?;
     }
     Ok(())
 }

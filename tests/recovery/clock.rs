@@ -115,7 +115,7 @@ fn holds(host: &Host) {
 
 // Holds P7-62.
 #[test]
-fn steps_in_the_middle_of_a_turn_lose_no_lease_repeat_no_effect_and_the_record_holds() {
+fn clock_steps_during_a_turn_lose_no_lease_and_repeat_no_effect() {
     let folder = folder();
     let (clock, state) = (Clock::new(folder.path()), folder.path().join("state"));
     let mut host = clock.start("", &state, &[]);

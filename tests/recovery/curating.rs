@@ -19,7 +19,7 @@ fn observations(host: &Host) -> Vec<Value> {
 
 // Holds P7-12.
 #[test]
-fn a_death_at_any_step_of_background_work_loses_no_job_and_settles_it_once() {
+fn a_crash_at_any_step_of_background_work_settles_each_job_once() {
     for point in POINTS {
         let config = "[curator]\nbatch_interval_ms = 200\n";
         let host = Setup::default().config(config).arguments(&["--fault", point]).start();
@@ -48,7 +48,7 @@ fn a_death_at_any_step_of_background_work_loses_no_job_and_settles_it_once() {
 
 // Holds P7-68.
 #[test]
-fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kept_after() {
+fn a_crash_while_a_vector_is_stored_leaves_the_row_and_stores_it_later() {
     let config = "[memory]\nembedder = \"offline/hash-384\"\n[curator]\nbatch_interval_ms = 200\n";
     let point = "memory:memory.embed.vector";
     let host = Setup::default().config(config).arguments(&["--fault", point]).start();
@@ -65,7 +65,7 @@ fn a_death_while_a_vector_is_kept_leaves_the_row_as_it_was_and_the_vector_is_kep
 
 // Holds P7-22.
 #[test]
-fn a_death_at_any_step_of_what_a_model_took_from_a_row_leaves_each_fact_and_entity_once() {
+fn a_crash_at_any_step_of_an_extraction_leaves_each_fact_once() {
     let made = json!({
         "title": "Tides are kept by the year", "type": "decision", "narrative": "One table holds a year.",
         "entities": [{"name": "harbour", "type": "project"}],

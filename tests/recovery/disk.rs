@@ -1,62 +1,17 @@
 //! A disk that runs low, and one that is full: what is new is refused with the reason before anything is acknowledged,
 //! what was accepted is kept, and room alone heals the host.
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sys::statvfs::statvfs;
 use serde_json::{Value, json};
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
-use tests::{Host, Setup, is_root, text};
+use tests::{Disk, Host, Setup, free_bytes, is_root, text};
 
 const MIB: u64 = 1 << 20;
 /// Keeps 8 MiB; an agent that is asked, waits, and then writes a line.
 const KEEPING: &str = "[host]\ndisk_reserve = 8\n[agent.slow]\nmodel = \"scripted/slow\"\n";
-
-/// A disk of a host's own; it goes with the value. It needs a mount, and a mount root; whoever is not root has the last law
-/// below without one.
-struct Disk(tempfile::TempDir);
-
-impl Disk {
-    fn of(size: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let options = format!("size={size},mode=755");
-        mount(Some("tmpfs"), folder.path(), Some("tmpfs"), MsFlags::empty(), Some(options.as_str())).unwrap();
-        Self(folder)
-    }
-
-    fn state(&self) -> PathBuf {
-        self.0.path().join("state")
-    }
-
-    /// Leaves so many bytes free.
-    fn fill(&self, leave: u64) {
-        let mut file = fs::File::options().create(true).append(true).open(self.filler()).unwrap();
-        while free(self.0.path()) > leave && file.write_all(&[0; 4096]).is_ok() {}
-    }
-
-    fn empty(&self) {
-        fs::remove_file(self.filler()).unwrap();
-    }
-
-    fn filler(&self) -> PathBuf {
-        self.0.path().join("filler")
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = umount2(self.0.path(), MntFlags::MNT_DETACH);
-    }
-}
-
-fn free(path: &Path) -> u64 {
-    let about = statvfs(path).unwrap();
-    about.blocks_available().saturating_mul(about.fragment_size())
-}
 
 fn state_of(host: &Host) -> Value {
     host.json(&["status"])["host"].clone()
@@ -74,7 +29,7 @@ fn refused(value: &Value) -> String {
 // Holds P8-06.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepted_is_lost() {
+fn a_message_that_cannot_be_durable_is_refused_and_no_accepted_one_lost() {
     assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("8m");
     let host = Setup::default().config("[host]\ndisk_reserve = 0\n").state(&disk.state()).start();
@@ -92,7 +47,7 @@ fn a_message_that_cannot_be_made_durable_is_refused_and_nothing_that_was_accepte
 // Holds P9-05.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_it() {
+fn below_the_reserve_nothing_new_begins_and_room_alone_heals_it() {
     assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("48m");
     let host = Setup::default().config(KEEPING).state(&disk.state()).start();
@@ -118,7 +73,7 @@ fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_i
     assert!(reason.starts_with("disk: ") && reason.ends_with("MiB free, 8 are kept"), "{reason}");
     assert_eq!(host.json(&["status"])["degraded"], json!([]), "every process is well");
     begins_nothing(&host);
-    // What was under way comes to its end, and its effect does not happen.
+    // The running turn comes to its end, and its effect does not happen.
     let ended = turn.ended();
     assert_eq!(ended["end"], "answered", "{ended}");
     let decided = host.recorded("tool_decided").pop().unwrap();
@@ -154,7 +109,7 @@ fn below_what_is_kept_nothing_new_begins_with_that_reason_and_room_alone_heals_i
 // Holds P9-04.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() {
+fn a_jail_that_fills_the_disk_is_ended_in_time_and_no_other_is() {
     assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("64m");
     let host = Setup::default().config(KEEPING).state(&disk.state()).start();
@@ -167,7 +122,7 @@ fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() 
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(153), "{said}");
     assert!(said.contains("it took of the disk what the host keeps free"), "{said}");
-    assert!(free(disk.0.path()) > MIB, "{} bytes are left", free(disk.0.path()));
+    assert!(disk.free() > MIB, "{} bytes are left", disk.free());
     becomes(&host, "degraded");
     begins_nothing(&host);
     let by = stands_by.wait_with_output().unwrap();
@@ -180,7 +135,7 @@ fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() 
         turns.iter().any(|turn| turn["reason"].as_str().is_some_and(|why| why.contains("of the disk"))),
         "{turns:?}"
     );
-    // What it left is its owner's to take away, and that is enough.
+    // The owner removes the files that it left, and that is enough.
     let mut left: Vec<_> =
         fs::read_dir(disk.state().join("runner")).unwrap().flatten().map(|it| it.path()).collect();
     left.retain(|folder| folder.join("f1").exists());
@@ -192,14 +147,14 @@ fn a_jail_that_fills_the_disk_is_ended_before_it_is_full_and_no_other_jail_is() 
 // Holds P9-06.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_start_on_a_full_disk_says_so_and_its_units_try_again_until_there_is_room() {
+fn a_start_on_a_full_disk_says_so_and_its_units_try_again() {
     assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("48m");
     let setup = || Setup::default().config("[host]\ndisk_reserve = 0\n").state(&disk.state());
     let mut host = setup().start();
     let _ = host.chat("s", "remember: before the disk was full");
     assert_eq!(host.stop(), Some(0));
-    // What else a start has to write depends on what the last life was about; a ledger that is gone is written by each.
+    // A start writes more or less, as the last life left it; a missing ledger is always written.
     for file in ["ledger.db", "ledger.db-wal"] {
         drop(fs::remove_file(disk.state().join("model").join(file)));
     }
@@ -241,10 +196,10 @@ fn begins_nothing(host: &Host) {
 
 // Holds P9-05.
 #[test]
-fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_it_is_told_to_keep_less() {
+fn a_host_that_starts_below_its_reserve_is_degraded_and_refuses() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
-    let more = free(folder.path()) / MIB + 100_000;
+    let more = free_bytes(folder.path()) / MIB + 100_000;
     let start = |reserve: u64| {
         Setup::default()
             .config(&format!("[host]\ndisk_reserve = {reserve}\n"))
@@ -262,35 +217,35 @@ fn a_host_that_starts_with_less_than_it_keeps_begins_degraded_and_refuses_until_
 // Holds P9-07.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn a_check_of_itself_that_could_not_be_launched_on_a_full_disk_is_made_once_there_is_room() {
+fn a_self_test_that_a_full_disk_prevented_is_made_once_there_is_room() {
     assert!(is_root(), "make test-confined needs root");
     let disk = Disk::of("64m");
     disk.fill(24 * MIB);
-    let programs = beside_a_twin_that_cannot_run();
+    let programs = beside_a_probe_that_cannot_run();
     let setup = Setup::default().config("[host]\ndisk_reserve = 32\n").state(&disk.state());
     let mut host = setup.programs(programs.path()).launch();
     host.wait_for("it has begun", || host.socket().exists() && host.try_status().is_some());
     becomes(&host, "degraded");
     thread::sleep(Duration::from_secs(1));
     assert_eq!(state_of(&host)["self_check"], "pending", "{}", host.log());
-    fs::set_permissions(programs.path().join("twin"), PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(programs.path().join("jail-probe"), PermissionsExt::from_mode(0o755)).unwrap();
     disk.empty();
     host.wait_ready();
     assert_eq!(host.chat("s", "echo: x"), "x");
 }
 
-/// The built programs, and of twin a copy that nobody may run. agentd is a copy, since it looks for the others beside
+/// The built programs, and of jail-probe a copy that nobody may run. agentd is a copy, since it looks for the others beside
 /// where it really is.
-fn beside_a_twin_that_cannot_run() -> tempfile::TempDir {
+fn beside_a_probe_that_cannot_run() -> tempfile::TempDir {
     let (built, folder) = (tests::programs(), tempfile::tempdir().unwrap());
     fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     for entry in fs::read_dir(&built).unwrap().flatten().filter(|entry| entry.path().is_file()) {
         let (name, place) = (entry.file_name(), folder.path().join(entry.file_name()));
         match name.to_str() {
-            Some("agentd" | "twin") => drop(fs::copy(entry.path(), place).unwrap()),
+            Some("agentd" | "jail-probe") => drop(fs::copy(entry.path(), place).unwrap()),
             _ => symlink(entry.path(), place).unwrap(),
         }
     }
-    fs::set_permissions(folder.path().join("twin"), PermissionsExt::from_mode(0o644)).unwrap();
+    fs::set_permissions(folder.path().join("jail-probe"), PermissionsExt::from_mode(0o644)).unwrap();
     folder
 }

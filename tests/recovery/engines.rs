@@ -24,7 +24,7 @@ const POINTS: &[(&str, bool)] = &[
 
 // Holds P1-36.
 #[test]
-fn a_death_at_any_step_of_an_engine_s_turn_ends_it_once_and_an_answer_that_is_kept_stands() {
+fn a_crash_at_any_step_of_an_engines_turn_ends_it_once() {
     for (point, kept) in POINTS {
         let (name, _) = point.split_once(':').unwrap();
         let host = Setup::default().config(CONFIG).arguments(&["--fault", point]).start();

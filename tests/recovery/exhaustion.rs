@@ -1,4 +1,4 @@
-//! What a jail may use up ends with its turn: processes, descriptors. The host goes on as it was.
+//! A jail that uses up processes or descriptors costs its own turn; the host goes on as it was.
 
 use std::collections::BTreeMap;
 use tests::{Host, Setup};
@@ -37,7 +37,7 @@ fn a_fork_bomb_of_an_agent_ends_its_own_turn_and_the_host_goes_on() {
 
 // Holds P9-11.
 #[test]
-fn a_jail_that_opens_descriptors_without_end_has_those_of_its_row_and_the_host_goes_on() {
+fn a_jail_that_opens_endless_descriptors_gets_those_of_its_row() {
     let host = short();
     let before = pids(&host);
     let most = u64::from(manifest::row(manifest::Process::Runner).unwrap().limits.files);

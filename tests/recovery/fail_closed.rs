@@ -101,7 +101,7 @@ fn with_the_disk_full_no_call_takes_effect_and_room_alone_heals_it() {
         host.wait_for("its model was asked", || host.recorded("model_decided").len() == 1);
         let filler = mount.path().join("filler");
         fill(&filler);
-        // What the last pages of the files still have room for is no matter.
+        // Room in the last pages of the files does not matter.
         let add = || tests::text(&host.ask(&["memory", "add", "the tide turns at noon"])["error"], "type");
         host.wait_for("nothing can be recorded", || ["not_recorded", "storage"].contains(&add().as_str()));
         host.wait_for("the host says so", || {
@@ -153,8 +153,7 @@ fn a_host_whose_record_does_not_verify_says_so_and_does_nothing() {
 // Holds P8-30.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "a test copies a folder as a person would")]
-fn a_log_of_another_host_in_the_place_of_this_ones_is_refused_and_named_until_it_is_put_back_or_made_its_own()
-{
+fn another_hosts_log_is_refused_and_named_until_put_back_or_adopted() {
     let (folder, other) = (tempfile::tempdir().unwrap(), Host::start());
     let _ = other.chat("s", "echo: elsewhere");
     let state = folder.path().join("state");
@@ -244,7 +243,7 @@ fn with_router_held_a_sender_is_told_and_nothing_is_acknowledged() {
 
 // Holds P8-33.
 #[test]
-fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_turn_goes_on() {
+fn hanging_processes_are_replaced_and_the_turn_goes_on() {
     let host = Host::start();
     let still = ["memory", "scanner", "gate"];
     let before: Vec<i32> = still.iter().map(|name| host.pid(name)).collect();
@@ -255,7 +254,7 @@ fn processes_that_stand_still_for_longer_than_their_beats_are_replaced_and_the_t
             let process = host.process(name);
             process["state"] == "ready" && process["pid"] != before
         });
-        let said = format!("agentd: {name} is ended: it has not been heard of for 10 s");
+        let said = format!("agentd: {name} is ended: it sent no heartbeat for 10 s");
         assert!(host.log().contains(&said), "{}", host.log());
     }
     let ended = turn.ended();
@@ -278,5 +277,5 @@ fn a_host_that_stood_still_as_a_whole_loses_nobody_when_it_goes_on() {
     before.iter().for_each(|pid| signal(*pid, Signal::SIGCONT));
     assert_eq!(host.chat("s", "echo: on"), "on");
     assert_eq!(actors.map(|name| host.pid(name)).to_vec(), before);
-    assert!(!host.log().contains("has not been heard of"), "{}", host.log());
+    assert!(!host.log().contains("sent no heartbeat"), "{}", host.log());
 }

@@ -69,7 +69,7 @@ fn a_death_at_any_step_loses_no_message_and_repeats_no_effect() {
 
 // Holds P7-03.
 #[test]
-fn an_answer_whose_end_a_death_interrupts_is_not_cancelled_any_more_and_ends_once() {
+fn an_answer_whose_end_a_crash_interrupts_is_not_cancelled_and_ends_once() {
     for point in ["router:router.finish.decided", "router:router.finish.recorded"] {
         let host = Setup::default().arguments(&["--fault", point]).start();
         let turn = host.say("s", "echo: high water");
@@ -167,7 +167,7 @@ fn a_death_as_a_grant_is_taken_back_leaves_it_taken_back() {
 
 // Holds P7-02.
 #[test]
-fn a_death_after_memory_gave_gives_the_model_the_same_and_asks_memory_no_more() {
+fn a_resumed_turn_has_the_same_memories_and_asks_memory_no_more() {
     for point in ["gate:gate.recall.kept", "router:router.step.committed"] {
         let (name, _) = point.split_once(':').unwrap();
         let config = "[agent.default]\nmemory = true\n";

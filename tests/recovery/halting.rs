@@ -29,7 +29,7 @@ fn all_in(host: &Host, states: &[&str]) -> bool {
 
 // Holds P7-53.
 #[test]
-fn a_message_that_was_taken_back_stays_so_whatever_step_of_it_the_router_dies_at() {
+fn a_recalled_message_stays_so_at_whatever_step_router_dies() {
     for point in ["router.end.decided", "router.finish.recorded", "router.finish.committed"] {
         let host = dying_at(point, "");
         let _ = host.json(&["pause"]);
@@ -86,7 +86,7 @@ fn a_pause_holds_though_the_router_died_as_it_was_kept() {
 
 // Holds P7-53.
 #[test]
-fn a_dead_letter_is_put_in_again_once_though_the_router_died_as_it_was_kept() {
+fn a_dead_letter_is_requeued_once_though_router_died_meanwhile() {
     let point = "router.requeue.committed";
     let host = dying_at(point, "[agent.default]\nmodel = \"scripted/broken\"\n");
     host.script(

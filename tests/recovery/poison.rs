@@ -59,7 +59,7 @@ fn a_message_that_every_runner_dies_of_is_kept_and_its_person_can_mend_it() {
     let old = shown(&host, &id);
     assert_eq!((&old["state"], &old["replaced_by"]), (&json!("requeued"), &json!(successor)), "{old}");
     assert!(dead(&host).is_empty());
-    // Whoever asks again hears of the same message.
+    // A repeated request is answered with the same message.
     assert_eq!(text(&host.json(&["message", "requeue", &id]), "message"), successor);
     assert_eq!(host.recorded("message_requeued").len(), 1);
 }

@@ -31,7 +31,7 @@ fn went_well(host: &Host, point: &str, value: &Value) {
 
 // Holds P7-17.
 #[test]
-fn a_death_at_any_step_of_a_revision_leaves_one_row_that_holds_and_one_that_did() {
+fn a_crash_at_any_step_of_a_revision_leaves_one_current_row() {
     let points =
         ["memory.write.recorded", "memory.change.open", "memory.revise.superseded", "memory.write.stored"];
     for point in points {

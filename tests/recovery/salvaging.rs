@@ -12,7 +12,7 @@ const ROWS: usize = 40;
 /// Starts a host in which memory holds so many rows, and ends it with its log emptied into its database.
 fn filled(folder: &Path) {
     let mut host = Setup::default().state(folder).start();
-    // What is made of rows in the background would be further rows.
+    // Background work would make further rows.
     let _ = host.json(&["curator", "pause"]);
     let project = tempfile::tempdir().unwrap();
     for number in 0..ROWS {
@@ -30,7 +30,7 @@ fn filled(folder: &Path) {
     host.stop();
 }
 
-/// Which table or index each page of a database is of.
+/// The table or index that each page of a database belongs to.
 fn pages(file: &Path) -> Vec<(usize, String)> {
     let listed = "import sqlite3, sys
 db = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro&immutable=1', uri=True)
@@ -66,13 +66,13 @@ fn read(host: &Host) -> (usize, usize, usize, String) {
 
 // Holds P7-27.
 #[test]
-fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said() {
+fn a_damaged_page_loses_its_own_rows_alone_and_they_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let file = folder.path().join("memory/memory.db");
     let whole = std::fs::read(&file).unwrap();
     let all = pages(&file);
-    // Whether python's own SQLite can say which page is of what.
+    // True if python's own SQLite can say what each page belongs to.
     assert!(!all.is_empty(), "python3's sqlite3 has no dbstat");
     for (part, loses) in [
         ("kept:leaf", true),
@@ -118,7 +118,7 @@ fn a_damaged_page_takes_away_what_stood_on_it_alone_and_that_is_counted_and_said
 
 // Holds P7-28.
 #[test]
-fn an_export_of_a_sound_database_has_all_that_is_understood_and_names_what_is_not() {
+fn an_export_has_all_rows_that_are_understood_and_names_the_others() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
     let file = folder.path().join("memory/memory.db");

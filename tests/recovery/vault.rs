@@ -45,7 +45,7 @@ fn is_whole(host: &Host, upstream: &Upstream, point: &str) {
 
 // Holds P7-48.
 #[test]
-fn a_death_at_any_step_of_a_rotation_loses_no_secret_and_it_can_be_asked_again() {
+fn a_crash_at_any_step_of_a_rotation_loses_no_secret() {
     let upstream = Upstream::start("hello");
     for point in STEPS {
         let mut host = start(&upstream, "file", point);
@@ -68,7 +68,7 @@ fn a_death_at_any_step_of_a_rotation_loses_no_secret_and_it_can_be_asked_again()
 
 // Holds P7-48.
 #[test]
-fn a_death_at_any_step_of_a_change_of_passphrase_loses_no_secret_and_the_new_one_opens() {
+fn a_crash_at_any_step_of_a_change_of_passphrase_loses_no_secret() {
     const ANOTHER: &str = "a second passphrase";
     let upstream = Upstream::start("hello");
     for point in STEPS {

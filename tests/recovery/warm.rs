@@ -71,7 +71,7 @@ fn a_turn_that_finds_a_waiting_runner_begins_in_a_jail_like_any_other() {
         let host = warm(count);
         let said = command(&host, &["sh", "-c", script]);
         assert!(said.contains("AGENT") && said.contains("/ws/s"), "{said}");
-        // What differs by host: the workspace's place on its disk, clocks, and the slot's uid where it is seen.
+        // Differences between hosts: the workspace's place on its disk, clocks, and the slot's uid where it is seen.
         let plain = |line: &str| !line.contains("/ws/s") && !line.starts_with(['d', 'l', 'c', '-', 'U', 'G']);
         said.lines()
             .filter(|line| plain(line))
@@ -122,7 +122,7 @@ fn what_stands_still_ends_with_a_killed_host_all_the_same() {
     let mut host = warm(WARM);
     let actors = ["audit", "dialer", "memory", "gate"].map(|name| host.pid(name));
     let still: Vec<i32> = filled(&host, WARM).into_iter().chain(actors).collect();
-    // What does not run cannot hear that its descriptor was closed: the kernel has to end it.
+    // A stopped process does not see that its descriptor was closed: the kernel has to end it.
     for pid in &still {
         signal(*pid, SIGSTOP);
     }

@@ -60,7 +60,7 @@ fn host() -> Host {
     Setup::default().config(CONFIG).start()
 }
 
-/// What a command of this person's gives, whatever it comes to.
+/// The document that a command of this person prints, also on failure.
 fn by(host: &Host, uid: u32, words: &[&str]) -> Value {
     let output = host.command(words).arg("--json").uid(uid).gid(uid).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {output:?}"))
@@ -186,7 +186,7 @@ fn hand(host: &Host, descriptors: &[BorrowedFd<'_>]) -> UnixStream {
     stream
 }
 
-/// What the host answers to it; `None` if it ends the connection, which says to ask again.
+/// The host's answer to it; `None` if it ends the connection, which means that the client asks again.
 fn answered(mut stream: UnixStream) -> Option<Answer> {
     let mut answer = [0; ATTACHED];
     stream.read_exact(&mut answer).ok()?;
@@ -217,7 +217,7 @@ fn left_behind(host: &Host) -> usize {
     told.filter(|status| status.contains(&parent) && status.contains("State:\tD")).count()
 }
 
-/// What the host answers to a hello of this purpose with the file of the file system, and with a directory before it if one is
+/// The host's answer to a hello of this purpose with the file of the file system, and with a directory before it if one is
 /// given. The program waits in its own close for as long as the file system does not answer.
 fn file_handed(
     host: &Host,

@@ -22,7 +22,7 @@ const ATTACKS: [&str; 12] = [
     "sed '1e ./s' s",
     "for PATH in ./bin; do ls; done",
 ];
-/// What a person's agent does all day.
+/// The daily work of a person's agent.
 const ORDINARY: [&str; 6] =
     ["ls", "cargo test", "git status", "grep -r foo .", "sed -n 1,5p s", "for f in *; do wc -l \"$f\"; done"];
 

@@ -54,7 +54,7 @@ fn every_crossing_of_a_real_turn_is_judged_and_no_log_holds_what_crossed() {
 
 // Holds P8-02.
 #[test]
-fn without_the_scanner_a_message_waits_and_a_memory_is_refused_and_with_it_both_go_on() {
+fn without_the_scanner_a_message_waits_and_a_memory_is_refused() {
     let host = Host::start();
     let _ = host.json(&["hold", "scanner"]);
     let turn = host.say("s", "echo: at last");
@@ -73,7 +73,7 @@ struct Late {
     crossing: &'static str,
     agent: &'static str,
     script: Vec<Value>,
-    /// What had crossed before: requests to the upstream.
+    /// Requests to the upstream so far.
     before: usize,
     /// How often `came` rises before the scanner is taken away.
     steps: usize,
@@ -113,7 +113,7 @@ fn late(upstream: &Upstream) -> Vec<Late> {
 
 // Holds P8-02.
 #[test]
-fn a_turn_whose_scanner_is_gone_stops_at_the_crossing_and_goes_on_when_it_is_back() {
+fn a_turn_without_a_scanner_stops_at_the_crossing_and_goes_on_with_it() {
     let upstream = Upstream::answering("text/plain", |_| {
         thread::sleep(Duration::from_millis(1500));
         "the lamp is lit at dusk".to_owned()

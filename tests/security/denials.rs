@@ -1,4 +1,4 @@
-//! What is refused or asked, and why, on a running host: labels that nothing washes off, declassification that leaves
+//! Refusals and questions, with their reasons, on a running host: labels that nothing washes off, declassification that leaves
 //! a trace, policies that change whole or not at all, and a verdict that can be explained.
 
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn trust(value: &Value) -> String {
 
 // Holds P5-29.
 #[test]
-fn a_memory_that_untrusted_content_left_is_untrusted_in_every_later_session() {
+fn a_memory_of_untrusted_content_stays_untrusted_in_later_sessions() {
     let upstream = Upstream::start("ok");
     let host = host(upstream.port);
     let plant = "the harbour's page is elsewhere";
@@ -79,7 +79,7 @@ fn version(host: &Host) -> String {
 
 // Holds P5-52.
 #[test]
-fn policies_change_whole_or_not_at_all_and_what_they_refuse_can_be_explained() {
+fn policies_change_whole_or_not_at_all_and_explain_their_refusals() {
     let host = Host::start();
     let file = host.dir().join("mine.cedar");
     let path = file.to_str().unwrap();

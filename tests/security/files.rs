@@ -88,7 +88,7 @@ fn outcome(probed: &Probed, process: Process, item: &str) -> String {
     said.unwrap_or_else(|| panic!("{} did not try {item}: {:?}", process.name(), probed.said(process)))
 }
 
-/// What each grant of a row lets it do, and what it does not: a verb and a path with whether it is to succeed.
+/// Acts that the grants of a row allow or refuse: a verb and a path, with the expected result.
 fn by_the_row(process: Process) -> Vec<(String, bool)> {
     row(process)
         .opens
@@ -136,7 +136,7 @@ fn every_listed_file_opens_in_its_mode_without_namespaces_too() {
     listed("[host]\nmode = \"flat\"\n");
 }
 
-/// What no row lists; other processes' folders among it, each of which has a file of a known name in it.
+/// Paths that no row lists, with other processes' folders, each of which has a file of a known name in it.
 fn beyond_the_row(process: Process) -> Vec<String> {
     let granted = |path: &str| row(process).opens.iter().any(|open| self::path(open.place) == path);
     let mut items = vec!["read ../lock".to_owned(), "write ../lock".to_owned(), "remove ../lock".to_owned()];
@@ -171,7 +171,7 @@ fn unlisted(config: &str) {
     for process in processes {
         for item in beyond_the_row(process) {
             let came = outcome(&probed, process, &item);
-            // What is not there for this process at all is as far away as what it may not open; but most must have
+            // A path that is not there for this process is as good as refused; but most must have
             // been there to be refused, or this would prove nothing.
             assert!(
                 matches!(came.as_str(), "EACCES" | "EPERM" | "ENOENT"),

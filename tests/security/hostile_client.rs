@@ -99,7 +99,7 @@ fn who_has_as_many_connections_as_one_may_is_told_so() {
     one_more.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut word = [0; HELLO];
     one_more.read_exact(&mut word).unwrap();
-    assert_eq!(Hello::decode(word).unwrap().purpose, Purpose::NoSeat);
+    assert_eq!(Hello::decode(word).unwrap().purpose, Purpose::NoSlot);
     for words in [&["session", "list"][..], &["chat", "--workspace", "/usr", "-m", "echo: x"]] {
         let refused = host.ask(words);
         assert_eq!(refused["error"]["type"], "busy", "{refused}");

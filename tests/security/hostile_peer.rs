@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use tests::kill;
 
-/// What ends a connection. Each is tried over every edge that the probe holds.
+/// Messages that end a connection. Each is tried over every edge that the probe holds.
 const ATTACKS: &[&str] =
     &["no hello", "another version", "garbage", "oversize", "endless", "trailing", "half"];
 
@@ -17,7 +17,7 @@ fn attacked(attacker: Process, word: &str, attacks: &[&str]) -> Probed {
     probed.host.wait_for("control answers", || {
         probed.host.try_status().is_some_and(|status| rows(&status).all(|row| row["state"] == "ready"))
     });
-    // Until then twins of them come and go under their names.
+    // Until then probes of them come and go under their names.
     wait_ready(&probed.host);
     probed
 }
@@ -132,7 +132,7 @@ fn a_hostile_control_costs_itself_its_edges_and_no_callee_its_life() {
         processes.remove("control");
         processes
     };
-    // Until then twins of them come and go under their names, and one of those would be killed in its place.
+    // Until then probes of them come and go under their names, and one of those would be killed in its place.
     wait_ready(&probed.host);
     let before = others();
     for life in 1..=ATTACKS.len() {
@@ -147,7 +147,7 @@ fn a_hostile_control_costs_itself_its_edges_and_no_callee_its_life() {
 }
 
 #[test]
-fn ten_thousand_calls_at_once_whose_answers_nobody_reads_hold_nobody_else_up() {
+fn ten_thousand_calls_with_unread_answers_hold_nobody_else_up() {
     let probed = attacked(Process::Gate, "attack", &["flood"]);
     let before = processes(&probed.host);
     // In the middle of it, and after it.
@@ -180,7 +180,7 @@ fn kernel() -> (u32, u32) {
 }
 
 #[test]
-fn a_callee_that_answers_with_garbage_fails_its_callers_calls_and_not_its_callers() {
+fn a_callee_that_answers_garbage_fails_calls_and_not_its_callers() {
     let lies = ["garbage", "oversize", "half"];
     let probed = attacked(Process::Scanner, "answer", &lies);
     let memory = probed.host.pid("memory");

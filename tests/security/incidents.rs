@@ -37,7 +37,7 @@ fn output(host: &Host, session: &str) -> String {
 
 // Holds P5-58.
 #[test]
-fn inc_03_an_encoded_dropper_is_asked_about_and_even_approved_it_reaches_nobody() {
+fn inc_03_an_encoded_dropper_asks_and_even_approved_reaches_nobody() {
     use base64::Engine;
     let upstream = Upstream::start("touch /workspace/dropped");
     let dropper = format!(
@@ -198,7 +198,7 @@ fn inc_08_a_fetch_that_carries_the_canary_is_refused_and_is_an_alert() {
 
 // Holds P5-58.
 #[test]
-fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_profile_that_everybody_has() {
+fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_default_profile() {
     let host = attacked(9, "", &[fetch("https://evil.test/?q=anything"), fetch("https://127.0.0.1/")]);
     let ended = host.json(&["chat", "--session", "s", "-m", "look at https://evil.test/?q=anything"]);
     assert_eq!(verdicts(&ended), ["refused", "refused"], "{ended}");

@@ -144,7 +144,7 @@ fn the_environment_is_minimal() {
 #[test]
 fn a_command_holds_null_and_two_pipes_and_nothing_else() {
     let host = Host::start();
-    // What `ls` shows is of the shell that waits for it, so that shell must not be making a pipe of its own.
+    // The descriptors that `ls` shows are those of the waiting shell, so that shell must not be making a pipe of its own.
     let list =
         "ls -l /proc/$$/fd > /tmp/held; sed -n 's/.* \\([0-9]*\\) -> \\([^:]*\\).*/\\1 \\2/p' /tmp/held; :";
     let came = bash(&host, list);
@@ -166,7 +166,7 @@ fn a_fork_bomb_ends_with_its_time_and_the_host_goes_on() {
 fn no_more_than_the_row_s_processes_run_in_one_jail() {
     let host = short(20);
     let most = usize::try_from(manifest::row(manifest::Process::Runner).unwrap().limits.processes).unwrap();
-    // What counts is how many were there at once; to say so, bash need not start one more.
+    // The number at the same time counts; bash can print it without another process.
     let script = "sleep 3 & until=$!; for n in $(seq 300); do sleep 100 & done 2>/dev/null & \
         wait $until; set -- /proc/[0-9]*; echo $#; kill -9 -1";
     let came = bash(&host, script);

@@ -58,7 +58,7 @@ fn out_of_wall_clock_is_124_and_whatever_left_the_shell_is_gone_with_it() {
 
 // Holds B-31.
 #[test]
-fn what_a_jail_left_is_gone_when_its_command_ends_by_itself_without_namespaces_too() {
+fn a_jails_processes_are_gone_after_its_command_without_namespaces_too() {
     let host = flat("seconds = 60");
     let marker = 43_000 + std::process::id() % 1000;
     let script = leaving(marker).replace("sleep 600; sleep 600", "exit 3");
@@ -165,7 +165,7 @@ fn where_no_kernel_counts_a_jail_s_processes_too_many_of_them_end_it() {
 
 // Holds B-36.
 #[test]
-fn a_file_that_grows_too_large_is_refused_and_who_does_not_listen_is_ended_with_153() {
+fn a_file_that_grows_too_large_is_refused_or_its_writer_ends_with_153() {
     let host = limited("seconds = 60");
     assert_came(&bash(&host, "exec truncate -s 513M f"), 153, "it wrote a file of more than 512 MiB");
     assert_came(&bash(&host, "trap '' XFSZ; truncate -s 513M f; echo $?"), 0, "File too large");

@@ -37,7 +37,7 @@ fn every_program_that_is_confined_asks_for_no_loader() {
     let read = |name: &str| fs::read(PathBuf::from(&built).join(name)).unwrap();
     assert!(asks_for_a_loader(&read("agentctl")), "people's own command may load what knows their users");
     let rows = manifest::TABLE.iter().map(|row| row.process.name()).filter(|name| !name.contains('@'));
-    for name in rows.chain(["agentd-config", "twin"]) {
+    for name in rows.chain(["agentd-config", "jail-probe"]) {
         assert!(!asks_for_a_loader(&read(name)), "{name}");
     }
 }
@@ -48,7 +48,7 @@ fn every_program_but_the_runner_may_lie_anywhere() {
     let built = tests::programs();
     let kind = |name: &str| number(&fs::read(built.join(name)).unwrap(), 16, 2);
     let actors = manifest::TABLE.iter().filter(|row| !row.process.is_runner()).map(|row| row.process.name());
-    for name in actors.chain(["agentd", "agentd-config", "twin", "agentctl"]) {
+    for name in actors.chain(["agentd", "agentd-config", "jail-probe", "agentctl"]) {
         assert_eq!(kind(name), ET_DYN, "{name}");
     }
 }

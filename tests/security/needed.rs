@@ -20,7 +20,7 @@ pub(crate) fn rules(row: &Row, call: &Call) -> Vec<String> {
     call.when.iter().map(|all| name(format!("{all:?}"))).collect()
 }
 
-/// What a coding agent's tools do: the shell, git, python and node where this machine has them.
+/// The work of a coding agent's tools: the shell, git, python and node where this machine has them.
 const SCRIPT: &str = "
 ls -la / /usr/bin >/dev/null; id; mkfifo pipe; ln -s a b; ln f.txt g 2>/dev/null
 git init -q r && cd r && git config user.email a@b && git config user.name n
@@ -41,7 +41,7 @@ fs.promises.readFile(\"x\"); let s = 0; for (let i = 0; i < 3e6; i++) s += i; co
 ' 2>/dev/null
 perl -e 'print 1' 2>/dev/null; exit 0";
 
-/// What a person's own program does besides: it asks for the models, and serves something to itself.
+/// Further work of a person's own program: it asks for the models, and serves a page to itself.
 const CLIENT: &str = "
 echo x > f.txt
 /usr/bin/python3 -c '
@@ -62,7 +62,7 @@ fn secret(host: &Host) {
 /// Every tool, in one turn of a scripted model, on a workspace of its own.
 fn tools(host: &Host, upstream: &Upstream) {
     let plan = ["write", "read", "edit", "glob", "grep", "bash", "memory_write", "memory_query", "web_fetch"];
-    // What is untrusted comes last: what follows it may be asked about.
+    // Untrusted content comes last: calls after it may ask.
     let calls = [
         call("memory_write", &json!({ "content": "kept" })),
         call("memory_query", &json!({ "query": "kept" })),
@@ -82,7 +82,7 @@ fn tools(host: &Host, upstream: &Upstream) {
     let _ = turn.ended();
 }
 
-/// What people ask of a host.
+/// Requests of people to a host.
 fn people(host: &Host) {
     let file = host.dir().join("mine.cedar");
     fs::write(&file, "@id(\"no\")\n@reason(\"no\")\nforbid (principal, action, resource) when { context.tool == \"none\" };\n").unwrap();

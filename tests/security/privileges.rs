@@ -45,7 +45,7 @@ fn nor_has_it_without_namespaces() {
 
 // Holds P2-07.
 #[test]
-fn every_process_has_a_uid_of_its_own_where_the_host_is_root_s_and_else_the_caller_s() {
+fn every_process_has_its_own_uid_as_root_and_else_the_callers() {
     let (host, processes) = started("");
     let mut uids = BTreeSet::new();
     for (name, pid) in &processes {
@@ -88,7 +88,7 @@ fn no_process_can_be_looked_into_by_another_of_its_uid() {
 }
 
 #[test]
-fn no_process_can_be_looked_into_by_another_of_its_uid_without_namespaces_either() {
+fn no_process_can_be_inspected_by_its_uid_even_without_namespaces() {
     cannot_be_looked_into("[host]\nmode = \"flat\"\n");
 }
 
@@ -107,7 +107,7 @@ fn no_process_can_be_dumped() {
 
 // Holds P2-08, P4-01.
 #[test]
-fn every_process_is_in_namespaces_of_its_own_and_only_dialer_in_the_host_s_network() {
+fn every_process_has_its_own_namespaces_and_only_dialer_the_network() {
     let (host, processes) = started("");
     // As an ordinary user agentd has a user namespace of its own, and nobody outside may ask where it is.
     let namespace = |pid: i32, name: &str| std::fs::read_link(format!("/proc/{pid}/ns/{name}")).ok();

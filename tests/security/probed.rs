@@ -55,7 +55,7 @@ fn open_to_all() -> TempDir {
 fn programs(probes: &[Process]) -> TempDir {
     let (built, folder) = (tests::programs(), open_to_all());
     fs::copy(built.join("agentd"), folder.path().join("agentd")).unwrap();
-    for name in ["agentd-config", "agentctl", "twin"] {
+    for name in ["agentd-config", "agentctl", "jail-probe"] {
         symlink(built.join(name), folder.path().join(name)).unwrap();
     }
     // The row of a person's own program is the runner's program as well.
@@ -68,7 +68,7 @@ fn programs(probes: &[Process]) -> TempDir {
 }
 
 impl Probed {
-    /// What the probe in the place of `process` has said so far.
+    /// The output so far of the probe in the place of `process`.
     pub(crate) fn said(&self, process: Process) -> Vec<String> {
         let prefix = format!("{}: probe: ", process.name());
         self.host.log().lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
@@ -83,14 +83,14 @@ impl Probed {
         });
     }
 
-    /// What the probe has said after these words, for the first line that begins with them.
+    /// The rest of the first line of the probe that begins with this text.
     pub(crate) fn after(&self, process: Process, words: &str) -> Option<String> {
         self.said(process).iter().find_map(|line| line.strip_prefix(words).map(str::to_owned))
     }
 }
 
 /// Every actor of this host by name, by the kernel's word: agentd's children, and what it called them. Before
-/// [`wait_ready`] a name may be given the pid of a twin of the host's check of itself.
+/// [`wait_ready`] a name may be given the pid of a probe of the host's check of itself.
 pub(crate) fn processes(host: &Host) -> BTreeMap<String, i32> {
     let parent = format!("PPid:\t{}", host.agentd());
     let named = pids().into_iter().filter_map(|pid| {

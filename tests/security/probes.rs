@@ -16,7 +16,7 @@ fn host(mode: &str) -> Host {
     Setup::default().config(&format!("[host]\nmode = \"{mode}\"\n")).embedding().start()
 }
 
-/// What came out as it must not, by jail and act.
+/// The acts that came out as they must not, by jail.
 fn surprises(rows: &Value) -> Vec<String> {
     let rows = rows.as_array().unwrap().iter().filter(|row| row["surprise"] == true);
     rows.map(|row| format!("{} {}: {} {}", row["profile"], row["probe"], row["expected"], row["seen"]))
@@ -50,7 +50,7 @@ fn proven(mode: &str, attesting: bool) {
     assert_eq!(one["summary"]["tried"], manifest::TABLE.iter().filter(there).count(), "{mode}: {one}");
     // It was tried beside everything else, and nothing of it is left.
     assert_eq!(host.chat("s", "echo: still here"), "still here");
-    assert!(fs::read_dir(host.state().join("twin")).map_or(0, Iterator::count) == 0);
+    assert!(fs::read_dir(host.state().join("probes")).map_or(0, Iterator::count) == 0);
 }
 
 // Holds P2-29.
@@ -108,7 +108,7 @@ fn weakened(row: &str, other: &str) -> Host {
 
 // Holds P2-31.
 #[test]
-fn a_jail_without_a_layer_is_found_by_the_check_and_by_probing_and_no_runner_is_served() {
+fn a_jail_without_a_layer_is_found_and_no_runner_is_served() {
     let host = weakened("memory", "scanner");
     host.wait_for("an alert", || {
         host.recorded("alert").iter().any(|it| it["subject"] == "attest drift: memory")
@@ -149,7 +149,7 @@ fn probes_of_a_file_run_in_the_runners_jail_and_one_surprise_is_a_failure() {
 
 // Holds P2-32.
 #[test]
-fn a_malformed_file_of_probes_is_refused_by_its_line_and_nothing_of_it_is_run() {
+fn a_malformed_file_of_probes_is_refused_by_its_line_and_not_run() {
     let host = host(modes()[0]);
     let file = host.dir().join("probes.jsonl");
     fs::write(
@@ -176,7 +176,8 @@ fn a_malformed_file_of_probes_is_refused_by_its_line_and_nothing_of_it_is_run() 
 
 #[test]
 fn the_document_maps_each_class_of_attempts_to_acts_that_exist() {
-    let text = fs::read_to_string(tests::repository().join("docs/operations/probes.md")).unwrap();
+    let read = |path: &str| fs::read_to_string(tests::repository().join(path)).unwrap();
+    let text = read("docs/reference/jail-probes.md");
     let rows: Vec<Vec<&str>> = text
         .lines()
         .filter(|line| line.starts_with("| D"))
@@ -191,5 +192,6 @@ fn the_document_maps_each_class_of_attempts_to_acts_that_exist() {
             assert!(Act::named(act).is_some(), "{} maps to {act}, which is no act", cells[0]);
         }
     }
-    assert!(text.contains(&format!("{} acts", ACTS.len())), "there are {} acts", ACTS.len());
+    let page = read("docs/operations/probes.md");
+    assert!(page.contains(&format!("{} acts", ACTS.len())), "there are {} acts", ACTS.len());
 }

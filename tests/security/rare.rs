@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 use tests::{Host, Setup, Upstream, free_port, get_over_tcp, is_root, signal};
 
-/// What makes a condition hold.
+/// The circumstance in which a condition holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// A day of the host.
@@ -80,7 +80,7 @@ fn holders(group: &Group) -> Vec<&'static Row> {
     if actors.is_empty() { runners } else { actors }
 }
 
-/// What of a rule nothing needed. A program's rule is needed in each kind of jail; one of the host's own processes in
+/// The parts of a rule that nothing needed. A program's rule is needed in each kind of jail; one of the host's own processes in
 /// one of those that have it, since all are one runtime.
 fn needless(group: &Group, call: &Call, seen: &BTreeSet<String>) -> Vec<String> {
     let rows = holders(group);
@@ -107,7 +107,7 @@ pub(crate) fn all_needed(how: By, seen: &BTreeSet<String>) {
             let all = of(*condition).count();
             count += all;
             let left: Vec<String> = of(*condition).flat_map(|call| needless(group, call, seen)).collect();
-            // Of two calls that do the same the C library that was linked makes one.
+            // The C library makes one of two calls that do the same.
             let enough = *condition == Condition::OtherLibrary && left.len() < all;
             assert!(left.is_empty() || enough, "[{name}] not needed where {}: {left:#?}", condition.says());
         }
@@ -248,7 +248,7 @@ fn what_the_record_needs_once_a_tile_is_full_is_needed_then() {
         while !host.state().join("audit/tile/entries/000").exists() {
             let _ = host.json(&["memory", "add", "a fact"]);
         }
-        // What was kept of it in part is needed until the checkpoint after the next.
+        // The part that is stored is needed until the checkpoint after the next.
         host.wait_for("the parts are gone", || {
             let _ = host.json(&["memory", "add", "another fact"]);
             !host.state().join("audit/tile/entries/000.p").exists()
@@ -271,8 +271,8 @@ fn put_behind(file: &Path, byte: u8, at: Option<u64>) -> u64 {
 // Holds P2-13.
 #[test]
 #[ignore = "needs root: run by make test-confined"]
-fn what_a_reader_of_a_torn_record_needs_is_needed_by_one_that_is_stopped_as_it_waits() {
-    // Who may read the folder has the record checked offline, and that is root and whoever runs the host.
+fn a_stopped_reader_of_a_torn_record_needs_its_rare_rules() {
+    // The offline check of the record reads the folder, as root and the user of the host may.
     assert!(is_root(), "make test-confined needs root");
     let person = 4242;
     let config = format!("[[user]]\nname = \"ada\"\nuids = [{person}]\nrole = \"owner\"\n");

@@ -1,4 +1,4 @@
-//! What is remembered and put before a model, on a running host: it is what a person sees beforehand, nothing planted in
+//! Memories that are put before a model, on a running host: a person can see them beforehand, nothing planted in
 //! it ends its quotation, it carries its label into the session, and nobody who did not ask for it gets it.
 
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ fn said(content: &Value) -> String {
         .map_or_else(|| content.as_array().into_iter().flatten().map(part).collect(), str::to_owned)
 }
 
-/// What a person is shown of what a model would be given.
+/// The preview of a model's context that a person sees.
 fn preview(host: &Host) -> String {
     previewed(host, &["--words", WORDS])
 }
@@ -48,7 +48,7 @@ fn previewed(host: &Host, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a coding agent is given by its hook at the start of a session, and what the hook said beside it.
+/// The context of a coding agent at the start of a session, and the hook's message beside it.
 fn hooked(host: &Host) -> (String, String) {
     let told = json!({ "session_id": "s", "cwd": host.dir(), "hook_event_name": "SessionStart" });
     let output = hook_of(host, &["claude-code"], &told);
@@ -59,7 +59,7 @@ fn hooked(host: &Host) -> (String, String) {
 
 // Holds P5-30.
 #[test]
-fn a_model_is_given_byte_for_byte_what_its_person_was_shown_and_no_planted_text_ends_the_quotation() {
+fn a_model_gets_the_previewed_bytes_and_no_text_ends_the_quotation() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let host = told(&upstream);
     let planted = [
@@ -100,7 +100,7 @@ fn a_model_is_given_byte_for_byte_what_its_person_was_shown_and_no_planted_text_
 
 // Holds P5-31.
 #[test]
-fn a_row_that_the_scanner_takes_for_instructions_is_left_out_alone_and_named_to_whoever_would_be_given_it() {
+fn a_row_taken_for_instructions_is_left_out_alone_and_named() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let host = told(&upstream);
     let add = |content: &str| text(&host.json(&["memory", "add", content]), "id");
@@ -135,7 +135,7 @@ fn a_row_that_the_scanner_takes_for_instructions_is_left_out_alone_and_named_to_
 
 // Holds P5-31.
 #[test]
-fn what_no_single_row_is_to_blame_for_takes_as_few_rows_away_as_let_the_rest_pass() {
+fn a_finding_across_rows_removes_as_few_rows_as_possible() {
     let host = Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\nmemory = true\n").start();
     let kept = ["the harbour opens at seven", "the ferry leaves at noon", "the light is green"];
     for content in kept {
@@ -156,7 +156,7 @@ fn what_no_single_row_is_to_blame_for_takes_as_few_rows_away_as_let_the_rest_pas
 
 // Holds P5-31.
 #[test]
-fn a_preview_of_an_agent_is_what_its_turn_is_given_by_its_own_tokens_and_areas() {
+fn an_agents_preview_is_what_its_turn_gets_by_its_tokens_and_areas() {
     let upstream = Upstream::answering("text/event-stream", |_| ANSWER.to_owned());
     let at = format!("127.0.0.1:{}", upstream.port);
     let config = format!(
@@ -189,7 +189,7 @@ fn a_preview_of_an_agent_is_what_its_turn_is_given_by_its_own_tokens_and_areas()
 
 // Holds P5-34.
 #[test]
-fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_at_the_sink() {
+fn a_planted_memory_is_untrusted_when_recalled_and_stops_at_the_sink() {
     let upstream = Upstream::start("the harbour's page is elsewhere");
     let config = format!(
         "[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n\
@@ -223,7 +223,7 @@ fn what_a_page_left_in_memory_is_untrusted_in_a_turn_that_is_given_it_and_stops_
 
 // Holds P5-35.
 #[test]
-fn nothing_is_given_to_an_agent_whose_owner_did_not_say_so_nor_to_a_session_that_is_muted() {
+fn no_memory_goes_to_an_agent_without_consent_or_a_muted_session() {
     let config = "[agent.told]\nmodel = \"scripted/it\"\nmemory = true\n\
                   [agent.plain]\nmodel = \"scripted/it\"\n";
     let host = Setup::default().config(config).start();
@@ -250,7 +250,7 @@ fn nothing_is_given_to_an_agent_whose_owner_did_not_say_so_nor_to_a_session_that
 
 // Holds P5-36.
 #[test]
-fn an_agent_looks_further_by_its_tools_revises_and_what_it_forgets_its_owner_still_sees() {
+fn an_agent_searches_and_revises_and_its_owner_sees_what_it_forgets() {
     let host =
         Setup::default().config("[agent.default]\nmodel = \"scripted/it\"\nprofile = \"standard\"\n").start();
     let added = |content: &str| text(&host.json(&["memory", "add", content, "--tag", "tide"]), "id");
@@ -268,7 +268,7 @@ fn an_agent_looks_further_by_its_tools_revises_and_what_it_forgets_its_owner_sti
     ];
     host.script("it", &planned(&plan, &calls));
     let turn = host.say("s", "put the tides in order: the tide turned at half past one");
-    // What destroys something asks, whoever's it is.
+    // A destructive call asks, for every user.
     host.approve(&host.question());
     let ended = turn.ended();
     let verdicts: Vec<&Value> =

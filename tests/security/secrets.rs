@@ -20,7 +20,7 @@ const SECRET: &str = "planted-Wq7ZtVx2Kc9LmRb4HsYd-value";
 fn needles() -> Vec<Vec<u8>> {
     let mut needles = vec![SECRET.as_bytes().to_vec()];
     for skip in 0..3 {
-        // What stands at the borders depends on the neighbours: the middle is always the same.
+        // The borders depend on the neighbours: the middle is always the same.
         let padded = [vec![b' '; skip], SECRET.as_bytes().to_vec()].concat();
         for text in [STANDARD_NO_PAD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)] {
             needles.push(text.as_bytes()[4..text.len() - 4].to_vec());
@@ -158,7 +158,7 @@ fn a_planted_secret_is_in_no_environment_and_no_command_line() {
 // Holds P4-30.
 #[test]
 fn a_planted_secret_is_in_nobody_s_memory_but_credproxy_s() {
-    // Whoever started a host in mode user owns the namespace of its processes, and may look into them as root may.
+    // The user of a host in mode user owns the namespace of its processes, and may look into them as root may.
     let host = planted();
     let mut looked = 0;
     for (name, pid) in processes(&host).into_iter().chain([("agentd".to_owned(), host.agentd())]) {

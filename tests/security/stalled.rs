@@ -23,7 +23,7 @@ const RELEASEDIR: u32 = 29;
 /// The root's number, and that of the one file in it.
 const ROOT: u64 = 1;
 const FILE: u64 = 2;
-/// What is answered.
+/// The answers of the file system.
 const ALL: u8 = 0;
 const ALL_BUT_FLUSH: u8 = 1;
 const NOTHING: u8 = 2;
@@ -89,7 +89,7 @@ fn serve(device: &File, answers: &AtomicU8, uid: u32) {
     }
 }
 
-/// What is answered to a request about this node.
+/// The answer to a request about this node.
 fn answer(what: u32, node: u64, rest: &[u8], uid: u32) -> (i32, Vec<u8>) {
     let zeros = |count: usize| vec![0; count];
     match what {

@@ -21,7 +21,7 @@ fn forbidden(process: Process) -> Vec<u16> {
 }
 
 #[test]
-fn a_process_that_says_what_is_another_s_to_say_is_ended_and_nothing_comes_of_it() {
+fn a_process_that_sends_a_command_of_anothers_row_is_ended() {
     let most = actors().map(|process| forbidden(process).len()).max().unwrap();
     assert!(most > 12);
     let hosts: Vec<_> = (0..most.div_ceil(AT_ONCE)).map(|share| said_in_one_host(share * AT_ONCE)).collect();
@@ -37,7 +37,7 @@ fn a_process_that_says_what_is_another_s_to_say_is_ended_and_nothing_comes_of_it
                 probed.host.log().lines().filter(|said| **said == line).count()
             };
             let none = kinds.iter().filter(|kind| **kind == NO_KIND).count();
-            assert_eq!(ended("it sent what is no frame"), none, "{name}");
+            assert_eq!(ended("it sent an invalid frame"), none, "{name}");
             assert_eq!(ended("it sent a command that its row does not permit"), kinds.len() - none, "{name}");
         }
         // The host neither stopped nor held, launched or plumbed anything on such a word.

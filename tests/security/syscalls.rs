@@ -15,13 +15,13 @@ fn listed(row: &'static Row, act: &Act) -> bool {
     syscalls::allows(row, act.call, &act.arguments, NOBODY)
 }
 
-/// What `process` must die by.
+/// The signal that must end `process`.
 fn forbidden(process: Process) -> Vec<&'static str> {
     let row = manifest::row(process).unwrap();
     ACTS.iter().filter(|act| !listed(row, act)).map(|act| act.name).collect()
 }
 
-/// Who does which acts.
+/// The acts of each process.
 type Shares = Vec<(Process, Vec<&'static str>)>;
 
 /// A host in which every actor is a probe that does one of its acts in each of its lives.

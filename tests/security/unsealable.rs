@@ -29,7 +29,7 @@ const KILLED: u32 = 0x8000_0000;
     clippy::disallowed_methods,
     reason = "agentd under a filter, as a unit or a container would start it"
 )]
-fn a_filter_that_keeps_processes_from_sealing_themselves_is_named_with_its_layer_and_the_remedy() {
+fn a_filter_that_prevents_the_seal_is_named_with_layer_and_remedy() {
     let usual = if tests::is_root() { "system" } else { "user" };
     let cases = [
         (SYS_landlock_create_ruleset, REFUSED, "layer landlock", "filter allow landlock_*"),
@@ -67,7 +67,7 @@ shift; exec "$@"
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 #[expect(clippy::disallowed_methods, reason = "agentd in a mount namespace, as a container would start it")]
-fn a_state_directory_that_no_jail_can_be_shown_a_workspace_of_is_refused_with_the_layer_and_the_remedy() {
+fn a_state_directory_without_id_mapping_is_refused_with_the_remedy() {
     assert!(tests::is_root(), "make test-confined needs root");
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -1,4 +1,4 @@
-//! What a process tries and may not is seen: an event and an entry of the record that name the process, the call and the
+//! A forbidden attempt of a process is seen: an event and an entry of the record that name the process, the call and the
 //! turn; and no jail can keep the host busy with it.
 
 use crate::jail::{bash, has_python, python};
@@ -20,7 +20,7 @@ fn events(host: &Host, name: &str) -> Vec<Value> {
 
 // Holds P2-15.
 #[test]
-fn an_actor_s_forbidden_call_is_an_event_and_on_the_record_even_if_control_was_not_there_yet() {
+fn an_actors_forbidden_call_is_recorded_even_before_control_is_there() {
     // web is started before control, and does this at once.
     let acts = "acts\nexecve\nptrace";
     let probed = probed::launch("", &[(Process::Web, acts)]);
@@ -45,7 +45,7 @@ fn an_actor_s_forbidden_call_is_an_event_and_on_the_record_even_if_control_was_n
 
 // Holds P2-15.
 #[test]
-fn a_call_that_kills_in_a_jail_is_on_the_record_with_its_turn_and_the_turn_goes_on() {
+fn a_call_that_kills_in_a_jail_is_recorded_and_the_turn_goes_on() {
     let host = Host::start();
     let came = bash(&host, "unshare -Ur true; echo $?; mount -t tmpfs none /tmp; echo $?");
     assert_eq!(came.out, "137\n137\n", "{}", came.err);
@@ -69,12 +69,12 @@ fn a_call_that_kills_in_a_jail_is_on_the_record_with_its_turn_and_the_turn_goes_
 
 // Holds P2-15.
 #[test]
-fn a_call_that_is_refused_in_a_jail_is_told_with_its_errno_and_what_libraries_ask_is_not() {
+fn a_refused_call_in_a_jail_is_recorded_and_library_calls_are_not() {
     if !has_python() {
         return;
     }
     let host = Host::start();
-    // What ls asks of name services, and a thread, are no acts.
+    // Questions of ls to name services, and a thread, are no acts.
     let came =
         bash(&host, "ls -l / >/dev/null; id >/dev/null; touch f; chmod u+s f; echo $?; ls -l f | cut -c4");
     assert_eq!(came.out, "1\n-\n", "{}", came.err);

@@ -11,12 +11,14 @@
 
 mod api;
 mod chatting;
+mod disk;
 mod model;
 mod person;
 mod upstream;
 
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
+pub use disk::{Disk, free_bytes};
 pub use person::Person;
 pub use upstream::{Upstream, answer};
 
@@ -316,7 +318,7 @@ impl Host {
         serde_json::from_slice::<Value>(&output.stdout).ok().filter(|status| status["ok"] == true)
     }
 
-    /// Waits until the host is ready, and has checked itself: the twins of that check look like the processes that they
+    /// Waits until the host is ready, and has checked itself: the probes of that check look like the processes that they
     /// stand for.
     pub fn wait_ready(&mut self) {
         let until = Instant::now() + PATIENCE;

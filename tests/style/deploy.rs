@@ -1,4 +1,4 @@
-//! What is installed: users for exactly the rows of the table, and a unit that does not stand in the way of the
+//! The installed files: users for exactly the rows of the table, and a unit that does not stand in the way of the
 //! confinement that `agentd` makes itself.
 
 use crate::source;
@@ -32,7 +32,7 @@ const NEEDED: &[&str] = &[
 /// The mark at or below which the unit must be, in tenths, as the tool prints it.
 const MOST: u32 = 40;
 const UNIT: &str = "deploy/cordon.service";
-const TABLE: &str = "docs/operations/systemd.md";
+const TABLE: &str = "docs/reference/unit.md";
 
 #[test]
 fn the_users_that_are_installed_are_those_of_the_table() {
@@ -100,4 +100,17 @@ fn every_mark_that_the_unit_keeps_has_its_reason_in_the_table() {
     let named: BTreeSet<String> = reasons.iter().map(|(mark, _)| mark.clone()).collect();
     assert_eq!(named, marks, "{TABLE}");
     assert!(reasons.iter().all(|(_, why)| why.len() > 5), "{TABLE}: a mark without a reason");
+}
+
+/// A tag of an action can be moved to other code; a commit cannot.
+// Holds P2-36.
+#[test]
+fn every_action_of_the_release_is_pinned_by_its_commit() {
+    let text = source::read(".github/workflows/release.yml");
+    let actions: Vec<&str> = text.lines().filter_map(|line| line.split("uses: ").nth(1)).collect();
+    assert!(actions.len() > 3, "{actions:?}");
+    for action in actions {
+        let commit = action.split(['@', ' ']).nth(1).unwrap_or_default();
+        assert!(commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{action}");
+    }
 }

@@ -18,29 +18,60 @@ const TOP: [&str; 9] = [
     "ipc-proto/", "supervisor/", "actors/", "container/", "agentctl/", "deploy/", "tests/", "docs/", "fuzz/",
 ];
 
+/// The texts between backticks, each with its line.
+fn quoted(text: &str) -> Vec<(usize, &str)> {
+    let (mut line, mut found) = (1, Vec::new());
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 1 {
+            found.push((line, part));
+        }
+        line += part.matches('\n').count();
+    }
+    found
+}
+
 #[test]
 fn every_file_and_test_that_a_document_names_exists() {
+    let mut faults = Vec::new();
     for source::File { path, text } in documents() {
-        for reference in specification::references(&text) {
-            assert_eq!(specification::check(reference), Ok(()), "{path}");
-        }
-        for name in text.split('`').skip(1).step_by(2).filter(|name| is_path(name)) {
-            assert!(source::exists(name), "{path} names {name}, which does not exist");
+        for (line, name) in quoted(&text) {
+            if name.contains(".rs::") && name.contains('/') {
+                faults
+                    .extend(specification::check(name).err().map(|fault| format!("{path}:{line}: {fault}")));
+            } else if is_path(name) && !source::exists(name) {
+                faults.push(format!("{path}:{line} names {name}, which does not exist"));
+            }
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn every_link_of_a_document_leads_to_a_file() {
+    let mut faults = Vec::new();
     for source::File { path, text } in documents() {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let target = link.split('#').next().unwrap_or_default();
-            if !link.contains("://") && !target.is_empty() {
-                assert!(source::exists(&format!("./{folder}/{target}")), "{path} links to {link}");
+            let is_file = !link.contains("://") && !target.is_empty();
+            if is_file && !source::exists(&format!("./{folder}/{target}")) {
+                faults.push(format!("{path} links to {link}"));
             }
         }
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Bytes of all documents together, but those of docs/project and the reference.
+const BYTES: usize = 256 << 10;
+
+#[test]
+fn documents_stay_short_together() {
+    let all = source::files(".md").into_iter();
+    let counted =
+        all.filter(|file| !["docs/project/", "docs/reference/"].iter().any(|it| file.path.starts_with(it)));
+    let bytes: usize = counted.map(|file| file.text.len()).sum();
+    assert!(bytes <= BYTES, "the documents have {bytes} bytes");
 }
 
 #[test]

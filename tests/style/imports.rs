@@ -1,4 +1,4 @@
-//! Who must never import whom: section 9 of the design, read from `cargo metadata` as the packages are resolved for
+//! Imports that must never be: section 9 of the design, read from `cargo metadata` as the packages are resolved for
 //! this machine. A rule names packages, so a new crate that no rule knows fails until it has one.
 
 use crate::source;
@@ -22,7 +22,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("confine", &["manifest"]),
     ("agentd", &["confine", "manifest"]),
     ("agentd-config", &["ipc-proto", "manifest", "weights"]),
-    ("twin", &["confine", "manifest"]),
+    ("jail-probe", &["confine", "manifest"]),
     ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
     ("audit", ACTOR),
     ("upstream", &["ipc-proto"]),
@@ -52,7 +52,7 @@ const STORING: &[&str] = &["ipc-proto", "kit", "manifest", "migration"];
 /// Control speaks to `agentctl` over a socket that is no edge, so it has the hello and the codec besides.
 const CONTROL: &[&str] = &["confine", "ipc-proto", "kit", "manifest", "wire"];
 
-/// What must not be linked into the supervisor, however deep: a parser, a runtime, the bus.
+/// Packages that must not be linked into the supervisor, however deep: parsers, runtimes, the bus.
 const NEVER_IN_AGENTD: &[&str] = &[
     "tarpc",
     "tokio",
@@ -100,8 +100,9 @@ const ONLY: &[(&[&str], &[&str])] = &[
     (
         &["seccompiler", "landlock"],
         &[
-            "confine", "agentd", "twin", "kit", "runner", "tests", "audit", "dialer", "credproxy", "scanner",
-            "memory", "web", "model", "router", "gate", "embedder", "curator", "gateway", "control",
+            "confine", "agentd", "jail-probe", "kit", "runner", "tests", "audit", "dialer", "credproxy",
+            "scanner", "memory", "web", "model", "router", "gate", "embedder", "curator", "gateway",
+            "control",
         ],
     ),
     (&["clap", "rustyline"], &["agentctl"]),
@@ -182,7 +183,7 @@ impl Graph {
         self.edges.get(id).into_iter().flatten()
     }
 
-    /// Which of our crates one of ours depends on directly, for whatever.
+    /// Our crates that one of ours depends on directly, for its tests as well.
     fn imports(&self, id: &str) -> Names {
         let ours = self.direct(id).filter(|(dep, _)| self.members.contains(dep));
         ours.map(|(dep, _)| self.name(dep).to_owned()).collect()

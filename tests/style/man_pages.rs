@@ -21,7 +21,7 @@ fn plain(text: &str) -> String {
     text.replace("\\-", "-").replace("\\fB", "").replace("\\fI", "").replace("\\fR", "").replace("\\fP", "")
 }
 
-/// What `agentd --help` prints, from its one place in the source: a program that is out of date must not decide.
+/// The text of `agentd --help`, from its one place in the source: a program that is out of date must not decide.
 fn help() -> String {
     let text = source::read("supervisor/src/args.rs");
     let after = text.split("HELP: &str = \"\\").nth(1).unwrap_or_default();

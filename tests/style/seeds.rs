@@ -37,6 +37,7 @@ fn every_row_has_an_item_a_kind_and_a_place() {
 
 #[test]
 fn every_place_is_a_file_with_its_test_a_promise_or_a_reason() {
+    let mut faults = Vec::new();
     for (line, _, _, place) in rows() {
         let fault = if let Some(reason) = place.strip_prefix("not, because ") {
             (reason.len() < 20).then(|| "gives no reason".to_owned())
@@ -45,8 +46,9 @@ fn every_place_is_a_file_with_its_test_a_promise_or_a_reason() {
         } else {
             there_fault(&place)
         };
-        assert!(fault.is_none(), "{FILE}:{line}: {}: {place}", fault.unwrap_or_default());
+        faults.extend(fault.map(|fault| format!("{FILE}:{line}: {fault}: {place}")));
     }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the laws read: the repository's files, and Rust text told apart into code, comments and literals.
+//! The input of the laws: the repository's files, and Rust text split into code, comments and literals.
 //! It reads beneath the repository and nowhere else, and leaves out what is built or hidden.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Writes a log of so many entries, to measure with: `fill DIR NUMBER`. It touches that folder alone.
+//! Writes a log of the given number of entries, to measure with: `fill DIR NUMBER`. It touches that folder alone.
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What is flushed while appends go on: entries, the length of a bundle that is full, and the bundle after the one that
-//! grows, which is begun with its room before it is needed. It touches the log's files and nothing else.
+//! Work that is flushed while appends go on: entries, the length of a full bundle, and the next bundle, which gets its
+//! room before it is needed. It touches the log's files and nothing else.
 
 use crate::log::Log;
 use crate::tail::Tail;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// What is flushed.
+/// A file and the part of it to flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// The entries that were written last.
@@ -80,7 +80,7 @@ impl Ahead {
 }
 
 impl Log {
-    /// Begins what can be flushed ahead. What fails here is done when it is needed.
+    /// Starts the flushes that can be done ahead. A flush that fails here is done when it is needed.
     pub(crate) fn look_ahead(&mut self, background: &mut Background) {
         for index in &self.ended {
             let work = Work::Ended(*index);
@@ -107,7 +107,7 @@ impl Log {
         Ok(())
     }
 
-    /// Takes up what is flushed, other than entries.
+    /// Settles a finished flush, other than one of entries.
     pub(crate) fn flushed(&mut self, work: Work, result: &io::Result<()>) {
         match work {
             Work::Entries => {}
@@ -146,7 +146,7 @@ mod tests {
         batch
     }
 
-    /// A log with so many entries and room for more, as a kill leaves it; the checkpoint covers the first 100.
+    /// A log with this many entries and room for more, as a kill leaves it; the checkpoint covers the first 100.
     fn killed(folder: &Path, entries: u64) {
         let mut background = Background::new(Flusher::new().unwrap().0, true);
         let mut log = opened(folder);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_has_room_before_it_is_needed_and_none_once_it_is_full_or_the_log_is_closed() {
+    fn a_bundle_has_room_ahead_and_none_once_full_or_closed() {
         let folder = tempfile::tempdir().unwrap();
         killed(folder.path(), 700);
         let [full, grows, next] = ["tile/entries/001", "tile/entries/002.tail", "tile/entries/003.tail"]
@@ -191,7 +191,7 @@ mod tests {
 
     // Holds P6-11.
     #[test]
-    fn a_full_bundle_that_lost_its_name_or_kept_its_room_in_a_power_cut_is_taken_up() {
+    fn a_full_bundle_damaged_by_a_power_cut_is_recovered() {
         let folder = tempfile::tempdir().unwrap();
         killed(folder.path(), 700);
         let at = |file: &str| folder.path().join(file);
@@ -202,7 +202,7 @@ mod tests {
         }
         fs::rename(at("tile/entries/000"), at("tile/entries/000.tail")).unwrap();
         holds(folder.path(), 700);
-        // And where the checkpoint, which is of all of them by now, came to the disk before their names.
+        // The same where the checkpoint, which is of all of them by now, reached the disk before their names.
         for index in ["000", "001"] {
             let full = at(&format!("tile/entries/{index}"));
             fs::rename(full, at(&format!("tile/entries/{index}.tail"))).unwrap();

@@ -1,23 +1,23 @@
-//! Alerts: too many of the same in a span of time. Each says so once, then is quiet for a while and counts what it kept
-//! quiet about. It looks at records alone, and opens nothing.
+//! Alerts: too many events of one kind within a span of time. Each alert is raised once, then is quiet for a while and
+//! counts the events that it suppressed. It looks at records alone, and opens nothing.
 
 use ipc_proto::audit::{Action, Event, Record, Result3};
 use ipc_proto::config::{self, AlertRule};
 use std::collections::{HashMap, VecDeque};
 
-/// Who or what events are counted for; further ones are summed up as one.
+/// The number of sources (people or processes) that are counted apart; further ones are counted as one.
 const KEYS: usize = 64;
-/// What is summed up when there are more.
+/// The name under which further sources are counted.
 const OTHERS: &str = "others";
 const MINUTE: u64 = 60_000;
 
 /// When an alert is raised.
 struct Rule {
-    /// Its name; with what is the same, the subject of the alert.
+    /// Its name; with the key, the subject of the alert.
     name: &'static str,
-    /// Whether an event is one of it.
+    /// Returns true if the event belongs to this alert.
     counts: fn(&Event) -> bool,
-    /// What is the same: events of one are not added to those of another.
+    /// The key by which events are grouped; events of different keys are counted apart.
     key: fn(&Event) -> String,
     bounds: AlertRule,
 }
@@ -81,9 +81,9 @@ fn is_network_refusal(event: &Event) -> bool {
     event.result == Result3::Blocked && tool
 }
 
-/// What was seen of the same.
+/// The events of one key.
 #[derive(Default)]
-struct Seen {
+struct KeyState {
     /// When, unix ms; no more than raise an alert.
     times: VecDeque<u64>,
     /// The last alert.
@@ -92,10 +92,10 @@ struct Seen {
     quiet: u64,
 }
 
-/// What was seen lately.
+/// The alerts and the events that were counted for them lately.
 pub(crate) struct Alerts {
     rules: [Rule; 6],
-    seen: HashMap<(&'static str, String), Seen>,
+    seen: HashMap<(&'static str, String), KeyState>,
 }
 
 impl Alerts {
@@ -121,7 +121,7 @@ impl Alerts {
     }
 }
 
-impl Seen {
+impl KeyState {
     /// Counts one; if it raises an alert, how many were kept quiet about since the last, where there was one.
     fn count(&mut self, now: u64, bounds: AlertRule) -> Option<Option<u64>> {
         let number = usize::try_from(bounds.number).unwrap_or(usize::MAX);
@@ -144,7 +144,7 @@ impl Seen {
         Some(before.map(|_| quiet))
     }
 
-    /// Returns whether what comes next would be counted with what was seen.
+    /// Returns true if the next event would be counted together with the earlier ones.
     fn matters(&self, now: u64, bounds: AlertRule) -> bool {
         self.times.back().is_some_and(|at| !is_over(now, *at, bounds.minutes))
             || self.raised.is_some_and(|at| !is_over(now, at, bounds.quiet_minutes))
@@ -155,8 +155,8 @@ const fn is_over(now: u64, at: u64, minutes: u32) -> bool {
     now.saturating_sub(at) > minutes as u64 * MINUTE
 }
 
-/// The alert: of what, and in the session of the event that raised it. How many were kept quiet about is said only where it
-/// is known: the first that this process raises may follow others of a life before.
+/// The alert, with its subject and the session of the event that raised it. The number of suppressed events is given
+/// only where it is known: the first alert that this process raises may follow others of an earlier process.
 fn alert(rule: &Rule, of: &str, quiet: Option<u64>, raised_by: &Event) -> Event {
     let AlertRule { number, minutes, .. } = rule.bounds;
     let quiet = quiet.map_or_else(String::new, |quiet| format!(", {quiet} more kept quiet"));
@@ -197,7 +197,7 @@ mod tests {
 
     // Holds P6-19.
     #[test]
-    fn the_fifth_failure_of_one_in_five_minutes_raises_one_alert_and_then_it_is_quiet_and_counts() {
+    fn the_fifth_failure_in_five_minutes_raises_one_alert() {
         let mut alerts = alerts();
         let raised = (0..20).filter_map(|n| see(&mut alerts, n * MINUTE / 2, refusal("uid 7"))).count();
         assert_eq!(raised, 1);
@@ -208,14 +208,14 @@ mod tests {
 
     // Holds P6-20.
     #[test]
-    fn an_alert_says_how_many_were_kept_quiet_only_if_it_is_not_the_first_that_is_known() {
+    fn an_alert_tells_suppressed_events_only_after_the_first() {
         let drift = || Event::new(Action::AttestDrift, Result3::Error).about("gate");
         let reason = |alert: Option<Event>| alert.unwrap().reason.unwrap().to_string();
         let mut alerts = alerts();
         assert_eq!(reason(see(&mut alerts, 0, drift())), "1 in 60 min");
         assert_eq!(reason(see(&mut alerts, 62 * MINUTE, drift())), "1 in 60 min, 0 more kept quiet");
         assert!(see(&mut alerts, 63 * MINUTE, drift()).is_none());
-        // What the life before had kept quiet about nobody knows any more.
+        // After a restart, nobody knows the events that the previous process did not report.
         let mut alerts = self::alerts();
         assert_eq!(reason(see(&mut alerts, 64 * MINUTE, drift())), "1 in 60 min");
     }
@@ -248,7 +248,7 @@ mod tests {
 
     // Holds P6-22.
     #[test]
-    fn the_first_use_of_a_secret_for_what_it_is_not_bound_to_is_an_alert_once_an_hour_of_each_secret() {
+    fn misuse_of_a_secret_alerts_once_an_hour_for_each_secret() {
         let mut alerts = alerts();
         let misdirected = |of: &str| Event::new(Action::SecretMisdirected, Result3::Blocked).about(of);
         for secret in ["mail", "bank"] {
@@ -261,7 +261,7 @@ mod tests {
 
     // Holds P6-22.
     #[test]
-    fn the_first_drift_of_each_process_is_an_alert_at_once_and_repeats_are_counted() {
+    fn the_first_drift_of_each_process_alerts_at_once() {
         let mut alerts = alerts();
         let drift = |of: &str| Event::new(Action::AttestDrift, Result3::Error).about(of);
         for process in ["gate", "audit"] {
@@ -276,7 +276,7 @@ mod tests {
 
     // Holds P6-22.
     #[test]
-    fn a_message_that_was_given_up_is_an_alert_once_in_a_quarter_of_an_hour_of_each_session() {
+    fn a_message_given_up_alerts_once_a_quarter_hour_for_each_session() {
         let mut alerts = alerts();
         let of = |n| {
             Event::new(Action::MessageQuarantined, Result3::Error)
@@ -320,7 +320,7 @@ mod tests {
             let _ = see(&mut alerts, n, refusal(&format!("uid {n}")));
         }
         assert!(alerts.seen.len() <= KEYS + alerts.rules.len());
-        // What is long over makes room again.
+        // Keys whose period is over make room for new ones.
         assert!((0..5).any(|n| {
             let alert = see(&mut alerts, 60 * MINUTE + n, refusal("uid 10001"));
             alert.is_some_and(|alert| alert.subject.unwrap().as_str() == "auth failures: uid 10001")

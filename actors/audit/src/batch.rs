@@ -1,4 +1,4 @@
-//! Entries that are on their way to the disk, as they will stand there. It opens nothing.
+//! Entries on their way to the disk, in their final form. It opens nothing.
 
 use crate::entry::{self, NoEntry, USUAL};
 use crate::hash;

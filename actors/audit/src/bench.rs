@@ -1,5 +1,4 @@
-//! A log, and the process that keeps it, without a host: for benches and for tests of the offline program. The same
-//! code writes it.
+//! A log and its process without a host: for benches and for tests of the offline program. The same code writes it.
 
 use crate::batch::Batch;
 use crate::open;
@@ -21,7 +20,7 @@ const TOGETHER: u64 = 4096;
 /// When the first of them is of, unix ms.
 const BEGIN: u64 = 1_790_000_000_000;
 
-/// What a tool call leaves on the record: an event of the usual length, about 480 bytes as an entry.
+/// The event that a tool call leaves on the record: one of the usual length, about 480 bytes as an entry.
 #[must_use]
 pub fn event(number: u64) -> Event {
     let id = u128::from(number).to_be_bytes();
@@ -36,7 +35,7 @@ pub fn event(number: u64) -> Event {
     event
 }
 
-/// Adds so many of them to the log of a folder, and signs it.
+/// Adds this many of them to the log of a folder, and signs it.
 ///
 /// # Errors
 /// It cannot be opened or written.
@@ -89,7 +88,7 @@ impl Log {
         self.log.commit(batch)
     }
 
-    /// Signs what is there.
+    /// Signs the log.
     ///
     /// # Errors
     /// A file could not be written.
@@ -102,7 +101,7 @@ impl Log {
         std::mem::forget(self.log);
     }
 
-    /// Removes what is past its retention at this time, unix ms.
+    /// Removes the entries that are past their retention at this time, unix ms.
     ///
     /// # Errors
     /// A file could not be written.

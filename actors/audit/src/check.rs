@@ -1,5 +1,5 @@
-//! Verifying a log: every entry against its tile, every tile against the one above, and the tree against whatever
-//! was signed of it. It reads a folder, needs a public key and nothing else, and changes nothing.
+//! Verification of a log: every entry against its tile, every tile against the one above, and the tree against the
+//! signed claims. It reads a folder, needs nothing but a public key, and changes nothing.
 
 mod blame;
 mod bundle;
@@ -7,14 +7,16 @@ mod claims;
 mod gaps;
 mod pass;
 mod seals;
+mod unsigned;
 
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
 use crate::keys::{self, PUBLIC};
 use crate::note::PublicKey;
 use claims::{Claim, Source};
-pub(crate) use claims::{Kept, other};
+pub(crate) use claims::{SavedCheckpoint, other};
 pub(crate) use gaps::Gap;
+use ipc_proto::audit::Late;
 use pass::Pass;
 use std::path::Path;
 
@@ -23,7 +25,7 @@ const LISTED: usize = 16;
 /// Bytes of a key's text.
 const KEY: usize = 1024;
 
-/// What is wrong, in a fixed word.
+/// The kind of a fault, as a fixed word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The folder or a file of it cannot be read, or is no log.
@@ -99,7 +101,7 @@ impl Faults {
         }
     }
 
-    /// The one to name: who signed comes before what, and the first entry before later ones.
+    /// The fault to name: a wrong signer comes before a wrong content, and the first entry before later ones.
     pub(crate) fn first(&self) -> Option<&Fault> {
         self.listed
             .iter()
@@ -107,12 +109,12 @@ impl Faults {
     }
 }
 
-/// What verification found.
+/// The result of a verification.
 #[derive(Debug)]
 pub(crate) struct Findings {
     /// Entries from the first on that are there or sealed, and hold.
     pub(crate) entries: u64,
-    /// Of all entries that are there, those that are sealed.
+    /// The number of entries present that are sealed.
     pub(crate) sealed: u64,
     /// The root of the tree as the entries have it.
     pub(crate) head: Hash,
@@ -123,12 +125,14 @@ pub(crate) struct Findings {
     pub(crate) faults: Faults,
     /// Witnesses' own counts that have holes: information, no fault.
     pub(crate) gaps: Vec<Gap>,
+    /// Entries that wait too long for a signature: a warning, no fault.
+    pub(crate) late: Option<Late>,
     /// True if all entries but the faults' hold, since their tiles do.
     pub(crate) others_hold: bool,
 }
 
 impl Findings {
-    /// What can still be relied on.
+    /// The part of the log that can still be relied on.
     pub(crate) fn trustworthy(&self) -> String {
         match (self.faults.first().map(|fault| fault.kind), self.vouched) {
             (Some(Kind::WrongKey | Kind::OtherLog | Kind::Unreadable), 0) => {
@@ -140,7 +144,7 @@ impl Findings {
             {
                 format!("every entry below {vouched} but those named: their hashes are as they were signed")
             }
-            // What was signed of entries that are gone helps nobody to them.
+            // A signature over entries that are gone does not help.
             (_, vouched) => match vouched.min(self.entries) {
                 0 => "no entry that was signed is left".to_owned(),
                 hold => format!("entries 0 to {}, as they were signed", hold - 1),
@@ -154,24 +158,29 @@ pub(crate) struct Check {
     folder: Folder,
     key: PublicKey,
     keys: Vec<PublicKey>,
-    /// The notes of rotations, with their names: what was signed before the pass must be on the record that it reads.
+    /// The notes of rotations, with their names: those signed before the pass must be on the record that it reads.
     rotations: Vec<(String, String)>,
     claims: Vec<Claim>,
     pass: Pass,
 }
 
 impl Check {
-    /// Begins to verify the log of `folder` with the key of this text, or with its own, and against what was kept
-    /// elsewhere of a checkpoint.
+    /// Begins to verify the log of `folder` with the key of this text, or with its own, and against a checkpoint
+    /// that was stored elsewhere.
     ///
     /// # Errors
     /// That it cannot even begin.
-    pub(crate) fn begin(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Self, Fault> {
+    pub(crate) fn begin(
+        folder: &Path,
+        key: Option<&str>,
+        saved: Option<SavedCheckpoint<'_>>,
+    ) -> Result<Self, Fault> {
         let unreadable = |what: String| Fault::new(Kind::Unreadable, None, what);
         if !folder.is_dir() {
             return Err(unreadable(format!("{} is not a folder", folder.display())));
         }
         let folder = Folder::new(folder);
+        let now_ms = kit::now_ms();
         let own = || folder.read_text(PUBLIC, KEY).map_err(|cause| unreadable(format!("{PUBLIC}: {cause}")));
         let text = match key {
             Some(key) => key.to_owned(),
@@ -185,12 +194,12 @@ impl Check {
         let keys = keys.map_err(|cause| Fault::new(Kind::WrongKey, None, cause.to_string()))?;
         let rotations = keys::rotations(&folder).unwrap_or_default();
         let mut faults = Faults::default();
-        let claims = claims::collect(&folder, &keys, kept, &mut faults);
-        let pass = Pass::new(folder.clone(), &claims, faults);
+        let claims = claims::collect(&folder, &keys, saved, &mut faults);
+        let pass = Pass::new(folder.clone(), &claims, faults, now_ms);
         Ok(Self { folder, key, keys, rotations, claims, pass })
     }
 
-    /// What is wrong with the notes themselves, known before any entry was read: one is none, or of other keys, or of
+    /// The fault of the notes themselves, known before any entry is read: a note is malformed, has other keys, or is of
     /// another log.
     pub(crate) fn unsigned(&self) -> Option<&Fault> {
         self.pass.faults.first().filter(|fault| fault.kind <= Kind::Checkpoint)
@@ -201,7 +210,7 @@ impl Check {
         self.pass.step(&mut self.claims)
     }
 
-    /// What was found.
+    /// Ends the verification and returns its findings.
     pub(crate) fn end(mut self) -> Findings {
         for (name, note) in &self.rotations {
             if !self.pass.seals.has_rotation(&hash::of(note.as_bytes())) && !self.pass.faults.is_broken() {
@@ -212,7 +221,7 @@ impl Check {
         // A key that signs since the pass began is bound to those before it, or it is none of the log's.
         let now = keys::chain(&self.folder, &self.key).unwrap_or_default();
         let keys = if now.is_empty() { &self.keys } else { &now };
-        // One of another log is named as that, by what it signed.
+        // A log of another host is named as such, by its signatures.
         if self.unsigned().is_none() && !keys::is_own(&self.folder, keys) {
             let message = format!("{PUBLIC} is not the key of this log, or was edited");
             self.pass.faults.add(Fault::new(Kind::Tile, None, message));
@@ -225,15 +234,19 @@ impl Check {
 }
 
 impl Faults {
-    /// Returns whether entries are concerned, so that what rests on them cannot be said.
+    /// Returns true if entries are concerned, so that nothing can be said about claims that rest on them.
     fn is_broken(&self) -> bool {
         self.listed.iter().any(|fault| fault.kind != Kind::Tile && fault.kind != Kind::Torn)
     }
 }
 
 /// Verifies the log of a folder from its first entry to its last.
-pub(crate) fn run(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Findings, Fault> {
-    let mut check = Check::begin(folder, key, kept)?;
+pub(crate) fn run(
+    folder: &Path,
+    key: Option<&str>,
+    saved: Option<SavedCheckpoint<'_>>,
+) -> Result<Findings, Fault> {
+    let mut check = Check::begin(folder, key, saved)?;
     while check.step() {}
     Ok(check.end())
 }
@@ -253,7 +266,7 @@ pub(crate) fn fork(one: &Path, other: &Path) -> Option<u64> {
     None
 }
 
-/// The word for what vouches.
+/// The name of a claim's source.
 fn source(source: &Source) -> String {
     match source {
         Source::Checkpoint => "the log's own checkpoint".to_owned(),

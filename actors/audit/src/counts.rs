@@ -1,5 +1,5 @@
-//! How often what was recorded, in all and on the day of the latest entry. Kept in a signed note beside the log so
-//! that a start need not read it all again; it is a help, and no evidence.
+//! The counts of recorded events, in all and on the day of the latest entry. They are stored in a signed note beside
+//! the log so that a start need not read the whole log; they save time, and are no evidence.
 
 use crate::note::{self, PublicKey, SecretKey};
 use ipc_proto::audit::{Action, Count, Record, Result3};
@@ -13,7 +13,7 @@ const TITLE: &str = "cordon.audit counts";
 /// Milliseconds of a day.
 pub(crate) const DAY: u64 = 86_400_000;
 
-/// How often what was recorded.
+/// The counts of recorded events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Entries that were counted.
@@ -29,7 +29,7 @@ pub(crate) struct Closed {
     pub(crate) day: u32,
     /// Entries up to its end.
     pub(crate) size: u64,
-    /// What was recorded on it.
+    /// The events that were recorded on that day.
     pub(crate) counts: Vec<Count>,
 }
 
@@ -39,7 +39,7 @@ impl Counts {
         self.tally(record.time_ms, record.event.action, record.event.result)
     }
 
-    /// Counts an entry by what is counted of it. A clock that steps back counts to the later day.
+    /// Counts an entry by its action and result. A clock that steps back counts to the later day.
     pub(crate) fn tally(&mut self, time_ms: u64, action: Action, result: Result3) -> Option<Closed> {
         let day = u32::try_from(time_ms / DAY).unwrap_or(u32::MAX);
         let closed = (day > self.day && !self.counts.is_empty()).then(|| Closed {
@@ -89,7 +89,7 @@ fn count(line: &str) -> Option<Count> {
     Some(Count { action, result, total: words.next()?.parse().ok()?, today: words.next()?.parse().ok()? })
 }
 
-/// What the words of entries mean, each pair read once: a million entries have a few dozen.
+/// The meanings of entries' action and result. Each pair is parsed once: a million entries have a few dozen pairs.
 #[derive(Default)]
 pub(crate) struct Meanings(Vec<Meaning>);
 
@@ -99,14 +99,14 @@ struct Meaning {
 }
 
 impl Meanings {
-    /// What these words mean, if anything.
+    /// The meaning of this action and result, or none if they are unknown.
     pub(crate) fn of(&mut self, action: &[u8], result: &[u8]) -> Option<(Action, Result3)> {
         let words = [action, result];
         if let Some(known) = self.0.iter().find(|known| known.words == words) {
             return Some(known.values);
         }
         let read = |word| std::str::from_utf8(word).ok();
-        // Of words that mean nothing, of which there could be any number, none is remembered.
+        // Unknown pairs, whose number is unbounded, are not cached.
         let values = (value(read(action)?)?, value(read(result)?)?);
         self.0.push(Meaning { words: words.map(<[u8]>::to_vec), values });
         Some(values)

@@ -1,4 +1,4 @@
-//! The digest of a day: a signed note of how many of what were recorded and of the tree at the day's end.
+//! The digest of a day: a signed note with the counts of that day and the tree at its end.
 
 use crate::counts::{Closed, word};
 use crate::hash::Hash;
@@ -22,7 +22,7 @@ pub(crate) fn of(closed: &Closed, root: &Hash, key: &SecretKey) -> (String, Stri
     (file(closed.day), note::sign(&text, &[key]))
 }
 
-/// `CATEGORY RESULT COUNT` of what there was.
+/// The counts as lines of `CATEGORY RESULT COUNT`.
 fn lines(closed: &Closed) -> String {
     let mut sums: Vec<(Category, Result3, u64)> = Vec::new();
     for count in closed.counts.iter().filter(|count| count.today > 0) {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_says_what_was_recorded_and_of_which_tree_and_only_the_logs_key_signs_it() {
+    fn a_digest_names_counts_and_tree_and_needs_the_logs_key() {
         let (key, other) = (SecretKey::new("cordon/a", &[1; 32]), SecretKey::new("cordon/a", &[2; 32]));
         let count = |action, today| Count { action, result: Result3::Success, total: 9, today };
         let counts =

@@ -1,5 +1,5 @@
-//! One entry of the record as it is stored: compact JSON, its fields always in this order, what is empty left out. It
-//! is what the leaf hash is over, so there is exactly one way to write a record, and no other is read.
+//! One entry of the record as it is stored: compact JSON, its fields always in this order, empty ones left out. The
+//! leaf hash is over these bytes, so there is exactly one way to write a record, and no other is read.
 
 use crate::hash;
 use ipc_proto::Name;
@@ -51,8 +51,8 @@ pub(crate) fn encode(record: &Record) -> Result<Vec<u8>, NoEntry> {
     Ok(entry)
 }
 
-/// Puts the entry of a record behind what is there; what is no entry leaves that as it was. Field by field, since every
-/// append does this: nothing is copied into texts of its own first.
+/// Appends the entry of a record to the bytes; if it is no entry, the bytes stay as they were. Field by field, since
+/// every append does this: nothing is copied into texts of its own first.
 pub(crate) fn put(record: &Record, to: &mut Vec<u8>) -> Result<(), NoEntry> {
     let before = to.len();
     let written = fields(record, to).map_err(|_| NoEntry);
@@ -115,7 +115,7 @@ fn id(to: &mut Vec<u8>, name: &[u8], bytes: Option<[u8; 16]>) {
     digits(to, name, &[&[*a, *b, *c, *d], &[*e, *f], &[*g, *h], &[*i, *j], rest]);
 }
 
-/// The record of an entry. What [`encode`] would write differently is refused.
+/// The record of an entry. Bytes that [`encode`] would write differently are refused.
 pub(crate) fn decode(entry: &[u8]) -> Result<Record, NoEntry> {
     let line: Line = serde_json::from_slice(entry).map_err(|_| NoEntry)?;
     let hash = line.hash.map(|text| hash::unhex(&text).ok_or(NoEntry)).transpose()?;
@@ -149,8 +149,8 @@ fn parsed<T: FromStr>(text: Option<String>) -> Result<Option<T>, NoEntry> {
     text.map(|text| text.parse().map_err(|_| NoEntry)).transpose()
 }
 
-/// What an entry says of itself, read without decoding the rest: verifying a million of them must not take longer
-/// than hashing them.
+/// The fields of an entry that verification needs, read without decoding the rest: verifying a million entries must not
+/// take longer than hashing them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
     pub(crate) index: u64,

@@ -1,5 +1,5 @@
-//! The log's folder: reading and writing whole small files in it. It touches nothing outside, and a file is there
-//! whole or not at all: it is written beside its name and renamed, in the same folder, as the row allows.
+//! The log's folder: reads and writes whole small files in it. It touches nothing outside. A file is there whole or not
+//! at all: it is written beside its name and renamed, in the same folder, as the row allows.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -64,7 +64,7 @@ impl Folder {
         };
         let written = file.write_all(bytes).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
         if let Err(error) = written {
-            // On a full disk what is half written must not keep the room.
+            // On a full disk a half-written file must not keep its room.
             drop(fs::remove_file(&new));
             return Err(error);
         }
@@ -77,7 +77,7 @@ impl Folder {
         File::open(self.at(path))?.sync_all()
     }
 
-    /// Makes durable what was written without.
+    /// Makes a file durable that was written without a flush.
     pub(crate) fn settle(&self, path: &str) -> io::Result<()> {
         let path = self.at(path);
         File::open(&path)?.sync_all()?;

@@ -1,14 +1,14 @@
-//! Hashing of the Merkle tree as RFC 9162 (2.1.1) has it: SHA-256, leaves and nodes told apart by their first byte.
-//! Pure arithmetic: it opens nothing.
+//! The hashes of the Merkle tree of RFC 9162 (2.1.1): SHA-256, where the first byte separates leaves from nodes. Pure
+//! arithmetic: it opens nothing.
 
 use sha2::{Digest, Sha256};
 
 /// A SHA-256 hash.
 pub(crate) type Hash = [u8; 32];
 
-/// First byte of what a leaf hash is over.
+/// First byte of the input of a leaf hash.
 const LEAF: [u8; 1] = [0];
-/// First byte of what a node hash is over.
+/// First byte of the input of a node hash.
 const NODE: u8 = 1;
 
 /// The hash of an entry as it is stored.
@@ -38,8 +38,8 @@ pub(crate) fn root(hashes: &[Hash]) -> Hash {
     range.root(None)
 }
 
-/// A tree that grows at its right edge, kept as the roots of its full subtrees, the largest first: so many hashes
-/// as its size has one bits.
+/// A tree that grows at its right edge, stored as the roots of its full subtrees, the largest first: as many hashes as
+/// its size has one bits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Range {
     units: u64,
@@ -75,7 +75,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The same, behind what is there.
+/// The same, appended to the bytes.
 pub(crate) fn put_hex(to: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied().unwrap_or(b'0');

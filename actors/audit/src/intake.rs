@@ -1,11 +1,12 @@
-//! Appends on their way from the edges to the writer, which is told of the first and takes them together. It opens nothing.
+//! Appends on their way from the edges to the writer, which is woken by the first and takes them together. It opens
+//! nothing.
 
 use ipc_proto::Name;
 use ipc_proto::audit::{AuditError, Event, Receipt, Serial};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::oneshot;
 
-/// Who waits for an append.
+/// The channel on which an append is answered.
 pub(crate) type Reply = oneshot::Sender<Result<Receipt, AuditError>>;
 
 /// An append that was asked for.
@@ -16,7 +17,7 @@ pub(crate) struct Append {
     pub(crate) reply: Reply,
 }
 
-/// Appends that the writer has not looked at yet: it is told of the first, and takes them all.
+/// Appends that the writer has not taken yet: the first one wakes it, and it takes them all.
 #[derive(Default)]
 pub(crate) struct Intake(Mutex<Vec<Append>>);
 

@@ -1,5 +1,5 @@
-//! The log's keys: the one that signs, made at the first start and readable by audit alone, and those that signed
-//! before it, each bound to the next by a note that both signed.
+//! The log's keys: the signing key, made at the first start and readable by audit alone, and its predecessors, each
+//! bound to the next by a note that both signed.
 
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
@@ -65,15 +65,15 @@ impl Keys {
         Ok(Self { secret, trusted, unfinished: None })
     }
 
-    /// Mends and takes up what a life before left undone.
+    /// Completes a rotation that an earlier process left half done.
     pub(crate) fn take_up(&mut self, folder: &Folder) -> Result<(), KeyFault> {
         write_public(folder, &self.secret)?;
         self.unfinished = unfinished(folder, &self.secret)?;
         Ok(())
     }
 
-    /// Which log this is: a SHA-256 of its first key with its name. A rotation leaves it as it is, and nobody without a key of
-    /// the log can make a log that has the same.
+    /// The log's identity: a SHA-256 of its first key with its name. A rotation does not change it, and nobody without
+    /// a key of the log can make a log of the same identity.
     pub(crate) fn log(&self) -> Hash {
         let first = self.trusted.first().unwrap_or(&self.secret.public);
         hash::of(first.text().as_bytes())
@@ -194,7 +194,7 @@ pub(crate) fn chain(folder: &Folder, key: &PublicKey) -> Result<Vec<PublicKey>, 
     Ok(if keys.contains(key) { keys } else { vec![key.clone()] })
 }
 
-/// Returns whether the public key that lies in the folder is one of these; none there is nobody's.
+/// Returns true if the public key in the folder is one of these; a missing key is nobody's.
 pub(crate) fn is_own(folder: &Folder, keys: &[PublicKey]) -> bool {
     match folder.read_text(PUBLIC, TEXT) {
         Ok(None) => true,
@@ -235,7 +235,7 @@ mod tests {
 
     // Holds P6-16.
     #[test]
-    fn a_rotation_before_between_or_behind_the_bundles_of_a_verification_is_no_fault_of_it() {
+    fn a_key_rotation_during_a_verification_is_no_fault() {
         // Before the first bundle, between two, and behind the last; the first time its note is there already.
         for (prepared, steps) in [(true, 0), (false, 0), (false, 1), (false, 9)] {
             let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ mod writer;
 
 use std::process::ExitCode;
 
-/// Serves, or does what can be done with a log's folder and no host.
+/// Serves, or runs an offline command on a log's folder.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

@@ -1,4 +1,4 @@
-//! The log: appended to and made durable, its tree kept, its checkpoints signed. Durable are the entries; a tile, a
+//! The log: it appends entries durably, keeps the tree, and signs checkpoints. Only the entries are durable; a tile, a
 //! checkpoint or a count that is lost is made again from them.
 
 use crate::ahead::Ahead;
@@ -19,7 +19,7 @@ use std::io;
 
 /// The checkpoint's file.
 pub(crate) const CHECKPOINT: &str = "checkpoint";
-/// Entries after which the note of the counts is written again. A start after a kill counts so many, in some
+/// Entries after which the note of the counts is written again. A start after a kill counts as many, in some
 /// milliseconds.
 const COUNT_NOTE: u64 = 8192;
 
@@ -58,7 +58,7 @@ impl Log {
         self.serials.index(witness, serial, event)
     }
 
-    /// Makes a batch durable, bundle by bundle. What could not be made so leaves no trace.
+    /// Makes a batch durable, bundle by bundle. Entries that could not be made durable leave no trace.
     pub(crate) fn commit(&mut self, mut batch: Batch) -> io::Result<()> {
         while !batch.is_empty() {
             let room = self.room()?;
@@ -75,7 +75,7 @@ impl Log {
         Ok(usize::try_from(WIDTH).unwrap_or(0).saturating_sub(self.tiles.leaves().len()))
     }
 
-    /// Takes up what has become durable: the next entries of the growing bundle.
+    /// Adds the batch, which has become durable, as the next entries of the growing bundle.
     pub(crate) fn keep(&mut self, batch: &Batch) {
         for record in batch.records() {
             self.tiles.push(record.hash);
@@ -167,8 +167,8 @@ impl Log {
         for (level, hashes) in edge {
             let path = tile::path(level, self.tiles.closed >> (8 * level));
             let path = tile::partial_path(&path, hashes.len());
-            // What the last checkpoint has as well is there: those of the upper levels change rarely, and a file that is
-            // replaced each time costs more than all that is in it.
+            // A partial tile that the last checkpoint has too is not written again: those of the upper levels change
+            // rarely, and replacing a file costs more than its content.
             if !self.partials.contains(&path) {
                 self.folder.write(&path, &tile::encode(hashes), false)?;
             }
@@ -223,8 +223,8 @@ impl Log {
     }
 }
 
-/// At a stop what is not signed yet is: the last chance is when the writer is dropped. A killed process leaves it to
-/// the next start.
+/// At a stop, unsigned entries are signed: the last chance is when the writer is dropped. A killed process leaves them
+/// to the next start.
 impl Drop for Log {
     fn drop(&mut self) {
         if let Err(error) = self.sign().and_then(|()| self.note_counts()) {
@@ -280,7 +280,7 @@ mod tests {
 
     // Holds P6-08.
     #[test]
-    fn a_write_torn_at_any_byte_of_the_last_two_entries_is_cut_off_at_the_start_and_is_on_the_record() {
+    fn a_torn_write_is_cut_off_at_the_start_and_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = opened(folder.path());
         append(&mut log, 3);

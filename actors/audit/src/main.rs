@@ -1,4 +1,4 @@
-//! The program of the process audit. What it is stands in the library beside it.
+//! The program of the process audit. The library beside it does the work.
 
 use std::process::ExitCode;
 

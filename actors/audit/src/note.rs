@@ -88,7 +88,7 @@ impl SecretKey {
         Self { key, public }
     }
 
-    /// Reads what [`SecretKey::text`] wrote.
+    /// Reads the output of [`SecretKey::text`].
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.trim_end_matches('\n').strip_prefix(PRIVATE)?.splitn(3, '+');
         let (name, id, seed) = (parts.next()?, parts.next()?, parts.next()?);
@@ -147,7 +147,7 @@ fn signature(line: &str) -> Option<(&str, [u8; 4], Signature)> {
     Some((name, *id, Signature::from_slice(signature).ok()?))
 }
 
-/// What a checkpoint says: the log, its size, and the root of its tree.
+/// The content of a checkpoint: the log, its size, and the root of its tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub(crate) origin: String,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_unknown_keys_alone_is_refused_and_one_of_an_old_and_a_new_key_is_taken_by_either() {
+    fn a_note_needs_one_known_key_old_or_new() {
         let (old, new, other) = (key(1), key(2), key(3));
         let note = sign("text\n", &[&old, &new]);
         for trusted in [&old, &new] {

@@ -1,21 +1,21 @@
-//! `audit --offline …`: what can be done with a log's folder and no host. `agentctl audit … --dir` executes this. It
-//! reads the folder it is told, and writes nothing but the file of a witness or of a forwarder's position.
+//! `audit --offline …`: the commands that work on a log's folder without a host. `agentctl audit … --dir` executes
+//! this. It reads the given folder, and writes nothing but the file of a witness or of a forwarder's position.
 
+mod args;
 mod entries;
 mod export;
 mod position;
 mod prove;
 mod show;
 mod verify;
-mod words;
 
 use crate::counts::value;
+use args::Args;
 use ipc_proto::Name;
 use ipc_proto::audit::Filter;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
-use words::Words;
 
 const USAGE: u8 = 64;
 const HELP: &str = "usage: audit --offline COMMAND --dir DIR [--json]
@@ -27,7 +27,7 @@ const HELP: &str = "usage: audit --offline COMMAND --dir DIR [--json]
   export  [--format jsonl|journal|ocsf|syslog] [--from INDEX] [--position FILE] [--follow]
   stats";
 
-/// Why a command came to nothing.
+/// The reasons for which a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OfflineFault {
     #[error("{0}")]
@@ -53,8 +53,8 @@ impl OfflineFault {
         }
     }
 
-    /// Says it: as a document to whoever asked for one.
-    fn tell(&self, json: bool) {
+    /// Prints the fault: as a document where JSON was asked for.
+    fn print(&self, json: bool) {
         if json && !matches!(self, Self::Output(_)) {
             let error = json!({ "type": self.kind(), "message": self.to_string() });
             drop(writeln!(std::io::stdout(), "{}", json!({ "ok": false, "error": error })));
@@ -65,16 +65,16 @@ impl OfflineFault {
 }
 
 /// Runs offline.
-pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
-    let words: Vec<String> = words.collect();
-    let json = words.iter().any(|word| word == "--json");
-    let done = Words::read(words.into_iter()).and_then(|words| match words.command.as_str() {
-        "verify" => verify::verify(&words),
-        "witness" => verify::witness(&words),
-        "prove" => prove::prove(&words),
-        "query" => show::query(&words),
-        "stats" => show::stats(&words),
-        "export" => export::export(&words),
+pub(crate) fn run(args: impl Iterator<Item = String>) -> ExitCode {
+    let args: Vec<String> = args.collect();
+    let json = args.iter().any(|word| word == "--json");
+    let done = Args::read(args.into_iter()).and_then(|args| match args.command.as_str() {
+        "verify" => verify::verify(&args),
+        "witness" => verify::witness(&args),
+        "prove" => prove::prove(&args),
+        "query" => show::query(&args),
+        "stats" => show::stats(&args),
+        "export" => export::export(&args),
         other => Err(OfflineFault::Usage(format!("no command {other}\n{HELP}"))),
     });
     match done {
@@ -83,33 +83,30 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(fault) => {
-            fault.tell(json);
+            fault.print(json);
             ExitCode::from(if matches!(fault, OfflineFault::Usage(_)) { USAGE } else { 1 })
         }
     }
 }
 
-/// The filter that the words state.
-fn filter(words: &Words) -> Result<Filter, OfflineFault> {
-    fn closed<T: serde::de::DeserializeOwned>(
-        words: &Words,
-        option: &str,
-    ) -> Result<Option<T>, OfflineFault> {
-        let found = words.get(option);
+/// The filter that the arguments state.
+fn filter(args: &Args) -> Result<Filter, OfflineFault> {
+    fn closed<T: serde::de::DeserializeOwned>(args: &Args, option: &str) -> Result<Option<T>, OfflineFault> {
+        let found = args.get(option);
         let read =
             |word: &str| value(word).ok_or_else(|| OfflineFault::Usage(format!("--{option}: no {word}")));
         found.map(read).transpose()
     }
-    let session = words.get("session").map(str::parse).transpose();
+    let session = args.get("session").map(str::parse).transpose();
     Ok(Filter {
-        action: closed(words, "action")?,
-        category: closed(words, "category")?,
-        result: closed(words, "result")?,
-        severity: closed(words, "severity")?,
-        witness: words.get("witness").map(Name::clip),
-        subject: words.get("subject").map(Name::clip),
+        action: closed(args, "action")?,
+        category: closed(args, "category")?,
+        result: closed(args, "result")?,
+        severity: closed(args, "severity")?,
+        witness: args.get("witness").map(Name::clip),
+        subject: args.get("subject").map(Name::clip),
         session: session.map_err(|cause| OfflineFault::Usage(format!("--session: {cause}")))?,
-        since_ms: words.number("since")?,
-        until_ms: words.number("until")?,
+        since_ms: args.number("since")?,
+        until_ms: args.number("until")?,
     })
 }

@@ -1,5 +1,5 @@
-//! Opening the log: from its tiles and its last checkpoint, so that a start does not take longer as it grows. A torn
-//! last write is cut off, and said; anything else that does not hold leaves it closed to appending.
+//! Opens the log from its tiles and its last checkpoint, so that a start does not take longer as the log grows. A torn
+//! last write is cut off, and recorded; any other fault closes the log to appending.
 
 use crate::counts::{self, Counts, Meanings};
 use crate::entry::{self, Head};
@@ -51,7 +51,7 @@ impl Opened {
     }
 }
 
-/// What a person can do where another log stands in the place of the host's.
+/// The advice for a person who finds another log in the place of the host's own.
 const REMEDY: &str = "put this host's own log back; or, for the host to go on with what is there, stop it and remove the file \
     record.id from its state directory";
 
@@ -92,8 +92,8 @@ fn foreign(fault: String) -> Opened {
     Opened::Foreign(fault)
 }
 
-/// What was found at opening and is not on the record yet.
-struct Found {
+/// A finding of the opening that is not on the record yet.
+struct FoundLog {
     log: Log,
     /// Bytes of a torn last write.
     cut: u64,
@@ -101,7 +101,7 @@ struct Found {
     newest: Vec<Record>,
 }
 
-fn look(folder: &Folder, keys: Keys) -> Result<Result<Found, String>, OpenLogFault> {
+fn look(folder: &Folder, keys: Keys) -> Result<Result<FoundLog, String>, OpenLogFault> {
     let signed = match folder.read_text(CHECKPOINT, NOTE)? {
         Some(note) => match Checkpoint::open(&note, &keys.trusted) {
             Ok(checkpoint) if checkpoint.origin == keys.secret.public.name => Some(checkpoint),
@@ -118,7 +118,7 @@ fn look(folder: &Folder, keys: Keys) -> Result<Result<Found, String>, OpenLogFau
     }
     let size = signed.as_ref().map_or(0, |checkpoint| checkpoint.size);
     let mut closed = size / WIDTH;
-    // A checkpoint may have come to the disk before the names of bundles that it is of.
+    // A checkpoint may have reached the disk before the names of its bundles.
     let nameless =
         |index: &u64| !folder.has(&tile::bundle_path(*index)) && folder.has(&tile::tail_path(*index));
     for index in (0..closed).rev().take_while(nameless) {
@@ -161,7 +161,7 @@ fn read_tail(
     keys: Keys,
     mut tiles: Tiles,
     signed: Option<&Checkpoint>,
-) -> Result<Result<Found, String>, OpenLogFault> {
+) -> Result<Result<FoundLog, String>, OpenLogFault> {
     let (first, size) = (tiles.closed * WIDTH, signed.map_or(0, |checkpoint| checkpoint.size));
     if size > first && !folder.has(&tile::tail_path(tiles.closed)) {
         return Ok(Err(format!("{size} entries are signed, and {first} are there")));
@@ -208,7 +208,7 @@ fn read_tail(
         ended: Vec::new(),
         partials: Vec::new(),
     };
-    Ok(Ok(Found { log, cut, newest }))
+    Ok(Ok(FoundLog { log, cut, newest }))
 }
 
 /// The entries of the last closed bundles, as many as a repeat is looked for in.
@@ -221,9 +221,9 @@ fn before(folder: &Folder, closed: u64) -> io::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// Takes up what the last life left: counts, a torn write to be told of, a rotation under way, a checkpoint.
-fn begin(found: Found) -> Result<Log, OpenLogFault> {
-    let Found { mut log, cut, newest } = found;
+/// Takes up the state that the last process left: counts, a torn write to record, a rotation under way, a checkpoint.
+fn begin(found: FoundLog) -> Result<Log, OpenLogFault> {
+    let FoundLog { mut log, cut, newest } = found;
     for record in &newest {
         log.serials.keep(record);
     }
@@ -248,7 +248,7 @@ fn is_rotation(record: &Record, note: Hash) -> bool {
     record.event.action == Action::KeyRotated && record.event.hash == Some(note)
 }
 
-/// Counts what came after the last note of the counts: a few entries, or all where that note is lost. So they are not
+/// Counts the entries after the last note of the counts: a few, or all where that note is lost. So they are not
 /// decoded.
 fn recount(log: &mut Log) -> io::Result<()> {
     let note = log.folder.read_text(counts::FILE, NOTE).ok().flatten();

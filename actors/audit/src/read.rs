@@ -1,4 +1,4 @@
-//! Reading the log: entries, those of a filter, proofs. One bundle is in memory at a time.
+//! Reads the log: entries, those of a filter, proofs. One bundle is in memory at a time.
 
 use crate::entry;
 use crate::log::Log;

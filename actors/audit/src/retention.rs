@@ -1,5 +1,5 @@
-//! Retention: a bundle all of whose entries are past their time is removed, its hashes kept, so that the tree still
-//! verifies. That is on the record before it is done, and what says so is kept for ever.
+//! Retention: a bundle whose entries are all past their time is removed. Its hashes stay, so that the tree still
+//! verifies. The removal is on the record before it is done, and that entry stays for ever.
 
 use crate::counts::DAY;
 use crate::entry;
@@ -64,12 +64,12 @@ impl Retention {
         let mut past = Vec::new();
         for index in self.cursor..end {
             match look(&self.kept, log, index, now_ms)? {
-                Look::Young => {
+                Age::Young => {
                     seal(log, &past)?;
                     return Ok(false);
                 }
-                Look::Past(bundle) => past.push(bundle),
-                Look::Kept => {
+                Age::Due(bundle) => past.push(bundle),
+                Age::Retained => {
                     seal(log, &past)?;
                     past.clear();
                 }
@@ -82,31 +82,31 @@ impl Retention {
     }
 }
 
-enum Look {
+enum Age {
     /// Nothing from here on can be past its time.
     Young,
     /// It stays, or is gone already.
-    Kept,
-    Past(Past),
+    Retained,
+    Due(Past),
 }
 
-fn look(kept: &RetentionDays, log: &Log, index: u64, now_ms: u64) -> io::Result<Look> {
+fn look(kept: &RetentionDays, log: &Log, index: u64, now_ms: u64) -> io::Result<Age> {
     let Some(bundle) = log.folder.read(&tile::bundle_path(index), tile::BUNDLE)? else {
-        return Ok(Look::Kept);
+        return Ok(Age::Retained);
     };
     let entries: Vec<&[u8]> = tile::entries(&bundle).filter_map(|range| bundle.get(range)).collect();
     let records: Vec<Record> = entries.iter().filter_map(|entry| entry::decode(entry).ok()).collect();
     let first = records.first().map_or(0, |record| record.time_ms);
     // No severity is kept for less long than this one.
     if now_ms.saturating_sub(first) < u64::from(kept.debug) * DAY {
-        return Ok(Look::Young);
+        return Ok(Age::Young);
     }
     let whole = records.len() as u64 == WIDTH && records.iter().all(|record| is_past(kept, record, now_ms));
     let tile = log.folder.read(&tile::path(0, index), TILE as u64)?.and_then(|tile| tile::decode(&tile, 256));
-    // What does not fit its hashes is evidence, and stays.
+    // A bundle that does not fit its hashes is evidence, and stays.
     let fitting = tile.filter(|tile| whole && tile.iter().eq(records.iter().map(|record| &record.hash)));
-    Ok(fitting.map_or(Look::Kept, |tile| {
-        Look::Past(Past { index, bytes: bundle.len() as u64, root: hash::root(&tile) })
+    Ok(fitting.map_or(Age::Retained, |tile| {
+        Age::Due(Past { index, bytes: bundle.len() as u64, root: hash::root(&tile) })
     }))
 }
 

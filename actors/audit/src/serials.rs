@@ -1,7 +1,7 @@
-//! Which entries each witness put on the record lately: a repeated append is one entry. It opens nothing.
+//! The entries that each reporter appended lately: a repeated append is one entry. It opens nothing.
 //!
-//! A repeat bears the serial of what it repeats. Only the end of a turn may be said again with another: by a witness that
-//! died after it was on the record and before that was known to it.
+//! A repeat bears the serial of the first append. Only the end of a turn may be repeated with another serial: by a
+//! reporter that crashed after it was recorded and before it learned of that.
 
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, Event, Record, Result3, Serial};
@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 /// Serials remembered per witness: a repeat comes at once or not at all.
 pub(crate) const REMEMBERED: usize = 512;
 
-/// What each witness put on the record lately.
+/// The latest appends of each reporter.
 #[derive(Debug, Default)]
 pub(crate) struct Serials {
     witnesses: HashMap<Name, Recent>,
@@ -126,7 +126,7 @@ mod tests {
 
     // Holds P7-03.
     #[test]
-    fn an_end_of_a_turn_is_known_in_another_life_and_anything_else_that_is_alike_is_not() {
+    fn the_end_of_a_turn_is_recognised_after_a_restart() {
         let mut serials = Serials::default();
         let of = |action, turn: u8, reason: &str| {
             let (session, turn) =

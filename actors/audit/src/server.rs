@@ -7,7 +7,7 @@ use crate::intake::{Append, Intake};
 use crate::log::Log;
 use crate::open::{self, Opened};
 use crate::standing::Standing;
-use crate::writer::{Given, Message, Writer};
+use crate::writer::{Message, Setup, Writer};
 use ipc_proto::audit::{
     Audit, AuditError, Consistency, Event, FRAME_BOUND, Filter, NOTE, Page, Proof, Receipt, Record, Report,
     Rotation, Serial, Stats, TAIL,
@@ -38,15 +38,15 @@ pub(crate) struct Auditor {
     entries: watch::Receiver<u64>,
     folder: PathBuf,
     standing: Standing,
-    /// Which log it is, if it holds.
+    /// The log's identity, if it is intact.
     log: Option<Hash>,
 }
 
 /// Flushes beside appends, and the descriptor that tells of those that are over.
 pub(crate) type Flushing = (Flusher, OwnedFd);
 
-/// Free bytes of a disk on which room is set aside: on one that has less at the start, an append is refused as soon as there
-/// is none, and what is kept for entries to come is not missing elsewhere.
+/// Free bytes that a disk must have for room to be set aside: on one that has less at the start, an append is refused
+/// as soon as the disk is full, and no room is withheld from others.
 const ROOMY: u64 = 256 << 20;
 
 /// Returns whether room may be set aside on the disk of this folder.
@@ -55,7 +55,7 @@ pub(crate) fn is_roomy(folder: &Path) -> bool {
     about.is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) >= ROOMY)
 }
 
-/// What flushes beside appends; where the kernel has it not, each is waited for.
+/// The flusher that works beside appends; where the kernel does not support it, each flush is waited for.
 pub(crate) fn flushing() -> Option<Flushing> {
     let made = Flusher::new();
     made.inspect_err(|error| tracing::info!(%error, "no flush goes on beside appends here")).ok()
@@ -76,12 +76,12 @@ impl Actor for Auditor {
 
     async fn start((opened, folder, config, flushing, roomy): Self::Opened, host: Host) -> Self {
         let auditor = Self::begin(opened, folder, config, flushing, roomy).await;
-        tokio::task::spawn_local(auditor.standing.clone().tell(host.supervisor(), auditor.log));
+        tokio::task::spawn_local(auditor.standing.clone().report(host.supervisor(), auditor.log));
         auditor
     }
 
     async fn serve(&self, edge: Edge) {
-        let way = Way {
+        let handles = Handles {
             witness: Name::clip(edge.caller().name()),
             writer: self.writer.clone(),
             intake: Arc::clone(&self.intake),
@@ -89,7 +89,7 @@ impl Actor for Auditor {
             folder: self.folder.clone(),
             standing: self.standing.clone(),
         };
-        edge.serve(FRAME_BOUND, Server(Rc::new(way)).serve()).await;
+        edge.serve(FRAME_BOUND, Server(Rc::new(handles)).serve()).await;
     }
 }
 
@@ -102,7 +102,7 @@ impl Auditor {
         roomy: bool,
     ) -> Self {
         let (sender, entries) = watch::channel(0);
-        let (flusher, told) = flushing.unzip();
+        let (flusher, notices) = flushing.unzip();
         let intake = Arc::<Intake>::default();
         let (state, log) = match &opened {
             Opened::Whole(log) => (RecordState::Whole, Some(log.keys.log())),
@@ -111,7 +111,7 @@ impl Auditor {
         };
         let standing = Standing::new(state);
         let (intake_too, standing_too) = (Arc::clone(&intake), standing.clone());
-        let given = Given {
+        let setup = Setup {
             opened,
             config,
             intake: intake_too,
@@ -120,25 +120,25 @@ impl Auditor {
             roomy,
             standing: standing_too,
         };
-        let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, given).await else {
+        let Ok((writer, _)) = ractor::Actor::spawn(None, Writer, setup).await else {
             // Its start only moves values: there is nothing that could fail but memory.
             std::process::abort()
         };
-        if let Some(told) = told {
-            tokio::task::spawn_local(tell(told, writer.clone()));
+        if let Some(notices) = notices {
+            tokio::task::spawn_local(watch_flushes(notices, writer.clone()));
         }
         Self { writer, intake, entries, folder, standing, log }
     }
 }
 
 /// Tells the writer of flushes that are over.
-async fn tell(told: OwnedFd, writer: ActorRef<Message>) {
-    let told = match watch_over(told) {
-        Ok(told) => told,
+async fn watch_flushes(notices: OwnedFd, writer: ActorRef<Message>) {
+    let notices = match watch_over(notices) {
+        Ok(notices) => notices,
         Err(error) => return tracing::error!(%error, "flushes that are over are not heard of"),
     };
-    while let Ok(mut ready) = told.readable().await {
-        let _ = nix::unistd::read(told.get_ref(), &mut [0; 8]);
+    while let Ok(mut ready) = notices.readable().await {
+        let _ = nix::unistd::read(notices.get_ref(), &mut [0; 8]);
         ready.clear_ready();
         if writer.cast(Message::Flushed).is_err() {
             return;
@@ -147,16 +147,16 @@ async fn tell(told: OwnedFd, writer: ActorRef<Message>) {
 }
 
 #[expect(deprecated, reason = "the successor is unsafe; the type given here upholds what that asks for")]
-fn watch_over(told: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(told, Interest::READABLE)
+fn watch_over(notices: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(notices, Interest::READABLE)
 }
 
 /// The serving end of one edge: cloned for each call.
 #[derive(Clone)]
-struct Server(Rc<Way>);
+struct Server(Rc<Handles>);
 
-/// What its calls need.
-struct Way {
+/// The handles that the calls need.
+struct Handles {
     witness: Name,
     writer: ActorRef<Message>,
     intake: Arc<Intake>,
@@ -230,7 +230,13 @@ impl Audit for Server {
         let found = check.end();
         Ok(match found.faults.first() {
             Some(fault) => broken(fault.index.unwrap_or(found.entries), found.head, &fault.message),
-            None => Report { entries: found.entries, broken_at: None, fault: None, head: found.head },
+            None => Report {
+                entries: found.entries,
+                broken_at: None,
+                fault: None,
+                head: found.head,
+                late: found.late,
+            },
         })
     }
 
@@ -277,7 +283,7 @@ impl Audit for Server {
 }
 
 fn broken(index: u64, head: [u8; 32], why: &str) -> Report {
-    Report { entries: index, broken_at: Some(index), fault: Some(Name::clip(why)), head }
+    Report { entries: index, broken_at: Some(index), fault: Some(Name::clip(why)), head, late: None }
 }
 
 #[cfg(test)]
@@ -315,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_at_once_is_each_one_entry_and_is_proved_counted_found_and_verified() {
+    fn simultaneous_appends_are_one_entry_each_and_proved() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
         let served = kit::bench::run(async move {

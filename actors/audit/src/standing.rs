@@ -1,4 +1,4 @@
-//! Whether the record takes entries, and that agentd hears of it: a host whose record takes none is degraded, since nothing
+//! The state of the record, and its report to agentd: a host whose record takes no entries is degraded, since nothing
 //! has an effect in it. It touches no file.
 
 use crate::hash::{self, Hash};
@@ -7,7 +7,7 @@ use manifest::Process;
 use manifest::command::{Frame, Kind, RecordState};
 use tokio::sync::watch;
 
-/// What became of the last write, or of the record as it was found.
+/// The outcome of the last write, or the state in which the record was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing(watch::Sender<RecordState>);
 
@@ -39,10 +39,10 @@ impl Standing {
     }
 
     /// Tells agentd, and which log it is: now, and whenever it changes.
-    pub(crate) async fn tell(self, agentd: Supervisor, log: Option<Hash>) {
+    pub(crate) async fn report(self, agentd: Supervisor, log: Option<Hash>) {
         let [a, b, c, d] = log.map_or([0; 4], hash::words);
         let frame =
             |state: &RecordState| Frame::new(Kind::Record, Process::Audit).with(&[*state as u64, a, b, c, d]);
-        agentd.keep_told(self.0.subscribe(), frame).await;
+        agentd.keep_reported(self.0.subscribe(), frame).await;
     }
 }

@@ -1,6 +1,7 @@
-//! The bundle that still grows: the one file that an append writes and makes durable. Room for it is set aside ahead, as
-//! zeros that are on the disk already: a flush then has nothing to write but the entries, where a file that grows has its
-//! length written as well. What was written in part is cut off again before anything else is written.
+//! The bundle that still grows: the one file that an append writes and makes durable. Its room is set aside ahead, as
+//! zeros that are on the disk already: a flush then writes nothing but the entries, while the flush of a file that
+//! grows writes its length as well. A part that was written by a failed append is cut off before anything else is
+//! written.
 
 use crate::folder::Folder;
 use crate::tile;
@@ -9,7 +10,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-/// Bytes set aside for a bundle: what 256 entries of the usual length take. A bundle that outgrows it grows as files do.
+/// Bytes set aside for a bundle: the size of 256 entries of the usual length. A bundle that outgrows it grows as files
+/// do.
 const ROOM: usize = 128 * 1024;
 
 /// The growing bundle.
@@ -33,22 +35,23 @@ impl Tail {
         let begins = !path.exists();
         let file = options().open(&path)?;
         if begins {
-            // Durable before the first entry in it is said to be.
+            // The file is durable before its first entry is reported to be.
             File::open(&parent)?.sync_all()?;
         }
         let size = file.metadata()?.len();
         Ok(Self { file, length: size, size, wounded: false })
     }
 
-    /// Begins the growing bundle with this index; durable is then that it is there. What may lie under its name holds nothing.
+    /// Begins the growing bundle with this index; when this returns, the file is durable. A file that may have its name
+    /// already holds nothing.
     pub(crate) fn begin(folder: &Folder, index: u64) -> io::Result<Self> {
         let (tail, parent) = Self::anew(folder, index)?;
         parent.sync_all()?;
         Ok(tail)
     }
 
-    /// Begins the bundle that comes after the one that grows, with its room; gives its folder with it. Neither is durable
-    /// until both are flushed. What a killed life had set aside under that name holds nothing.
+    /// Begins the bundle after the growing one, with its room; returns its folder too. Neither is durable until both
+    /// are flushed. A file that a killed process left under that name holds nothing.
     pub(crate) fn ahead(folder: &Folder, index: u64) -> io::Result<(Self, File)> {
         let (mut tail, parent) = Self::anew(folder, index)?;
         tail.make_room()?;
@@ -86,8 +89,8 @@ impl Tail {
         Ok(bytes)
     }
 
-    /// Cuts it off after `length` bytes, which end an entry; how many bytes of something else that were. Room goes too:
-    /// what lies in it may be the end of a write whose beginning is not there.
+    /// Cuts the file off after `length` bytes, which end an entry; returns the number of bytes cut that were not room.
+    /// Room goes too: it may hold the end of a write whose beginning is missing.
     pub(crate) fn cut(&mut self, length: u64) -> io::Result<u64> {
         let torn = self.read()?.len() as u64;
         if self.size > length {
@@ -99,7 +102,7 @@ impl Tail {
         Ok(torn.saturating_sub(length))
     }
 
-    /// Cuts off what a failed append may have left.
+    /// Cuts off the remains of a failed append.
     pub(crate) fn mend(&mut self) -> io::Result<()> {
         if self.wounded {
             self.file.set_len(self.length)?;
@@ -127,7 +130,7 @@ impl Tail {
         flushed
     }
 
-    /// Flushes what was written.
+    /// Flushes the written bytes.
     pub(crate) fn flush(&self) -> io::Result<()> {
         self.file.sync_data()
     }
@@ -142,7 +145,7 @@ impl Tail {
         written
     }
 
-    /// What was written at its end was flushed; or was not, and goes again. Nobody has been told of it.
+    /// Settles the bytes at the end: they are durable, or they are written again. No caller has been answered yet.
     pub(crate) fn settle(&mut self, bytes: usize, durable: bool) {
         if durable {
             self.length += bytes as u64;

@@ -1,4 +1,4 @@
-//! Tiles and bundles of entries as C2SP tlog-tiles has them: where they are, and what is in them. It opens nothing.
+//! Tiles and bundles of entries as C2SP tlog-tiles has them: their paths and their content. It opens nothing.
 
 use crate::hash::Hash;
 use ipc_proto::audit::ENTRY;
@@ -39,7 +39,7 @@ pub(crate) fn tail_path(index: u64) -> String {
     format!("tile/entries/{}.tail", number(index))
 }
 
-/// The folder of what there is of a tile or bundle that is not full.
+/// The folder of the partial forms of a tile or bundle.
 pub(crate) fn partial_folder(path: &str) -> String {
     format!("{path}.p")
 }

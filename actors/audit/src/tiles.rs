@@ -20,8 +20,8 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// The tree of `closed` full tiles of leaves. A tile that is missing or cut short is made again from what is
-    /// below it, and written with `heal`.
+    /// The tree of `closed` full tiles of leaves. A tile that is missing or cut short is made again from the level
+    /// below, and written with `heal`.
     pub(crate) fn load(folder: &Folder, closed: u64, heal: bool) -> io::Result<Self> {
         let mut tiles = Self { folder: folder.clone(), closed, edge: vec![Vec::new()] };
         let mut count = closed;
@@ -60,8 +60,8 @@ impl Tiles {
         self.leaves().len() as u64 >= WIDTH
     }
 
-    /// Writes the full tile of leaves, and those above that it fills; nothing in memory changes, and what is lost of
-    /// them is made again from what is below.
+    /// Writes the full tile of leaves, and those above that it fills; nothing in memory changes, and a lost tile is
+    /// made again from the level below.
     pub(crate) fn write_full(&self) -> io::Result<()> {
         let mut filled = self.leaves().to_vec();
         for level in 0..LEVELS {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_and_proofs_of_a_tree_of_several_levels_are_those_of_the_definition() {
+    fn roots_and_proofs_of_a_deep_tree_follow_the_definition() {
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::new(folder.path());
         let leaves: Vec<Hash> = (0..66_000_u32).map(|n| hash::leaf(&n.to_be_bytes())).collect();

@@ -1,5 +1,5 @@
-//! The one writer. Appends that wait together are made durable together: one flush serves them all, and those that
-//! come while it is under way are taken in, and share the next.
+//! The one writer. Appends that wait together are made durable together: one flush serves them all, and those that come
+//! during it share the next.
 
 mod upkeep;
 
@@ -26,7 +26,8 @@ const SIGN_AGAIN: Duration = Duration::from_secs(2);
 /// not. With all in one flush, nothing would be left to be taken in meanwhile.
 const ENOUGH: usize = 32;
 const FULL: usize = 512;
-/// Who waits for one flush, at least, for it to be made beside others' appends: one alone is served sooner without.
+/// The least number of callers that wait for one flush for it to run beside others' appends: a single one is served
+/// sooner without.
 const TOGETHER: usize = 4;
 /// When retention begins after a start, how often it goes on, and when it begins again.
 const RETAIN: (Duration, Duration, Duration) =
@@ -35,12 +36,12 @@ const RETAIN: (Duration, Duration, Duration) =
 /// Something to do with the log; it is `None` where the record does not hold.
 type Ask = Box<dyn FnOnce(Option<&mut Log>) + Send>;
 
-/// What the writer is asked.
+/// A request to the writer.
 pub(crate) enum Message {
     /// There are appends in the intake.
     Appends,
-    /// Sent by the writer to itself behind the appends that are already waiting: so many were in the batch when it
-    /// last looked.
+    /// Sent by the writer to itself behind the appends that are already waiting; holds the size of the batch at that
+    /// time.
     Commit(usize),
     /// A flush is over.
     Flushed,
@@ -48,15 +49,15 @@ pub(crate) enum Message {
     With(Ask),
     /// Time for a checkpoint.
     Sign,
-    /// Time to look at what is past its retention.
+    /// Time to look for entries past their retention.
     Retain,
 }
 
 /// The writer.
 pub(crate) struct Writer;
 
-/// What it is given.
-pub(crate) struct Given {
+/// The arguments with which the writer starts.
+pub(crate) struct Setup {
     pub(crate) opened: Opened,
     pub(crate) config: config::Audit,
     pub(crate) intake: Arc<Intake>,
@@ -97,15 +98,15 @@ pub(crate) struct State {
 impl Actor for Writer {
     type Msg = Message;
     type State = State;
-    type Arguments = Given;
+    type Arguments = Setup;
 
     async fn pre_start(
         &self,
         myself: ActorRef<Message>,
-        given: Self::Arguments,
+        setup: Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
         drop(myself.send_after(RETAIN.0, || Message::Retain));
-        Ok(State::new(given))
+        Ok(State::new(setup))
     }
 
     async fn handle(
@@ -155,8 +156,8 @@ impl Actor for Writer {
 }
 
 impl State {
-    fn new(given: Given) -> Self {
-        let Given { opened, config, intake, entries, flusher, roomy, standing } = given;
+    fn new(setup: Setup) -> Self {
+        let Setup { opened, config, intake, entries, flusher, roomy, standing } = setup;
         let mut log = match opened {
             Opened::Whole(log) => Some(log),
             Opened::Broken(_) | Opened::Foreign(_) => None,
@@ -185,13 +186,13 @@ impl State {
         }
     }
 
-    /// Returns whether a flush is put off for as long as others come to share it.
+    /// Returns true if a flush is delayed while others come to share it.
     fn waits_for_more(&self) -> bool {
         let enough = if self.background.is_some() { ENOUGH } else { FULL };
         self.flight.is_none() && self.waiting.len() < enough
     }
 
-    /// Adds what has come to the batch.
+    /// Adds the waiting appends to the batch.
     fn take_in(&mut self) {
         for append in self.intake.take() {
             self.append(append);
@@ -227,8 +228,8 @@ impl State {
         }
     }
 
-    /// Has the batch made durable, unless something is on its way already: beside others' appends if `beside` and it is
-    /// worth it. Then what can be done ahead is begun.
+    /// Has the batch made durable, unless a flush is under way: beside others' appends if `beside` and it is worth it.
+    /// Then the work ahead is started.
     fn launch(&mut self, beside: bool) {
         while self.flight.is_none() && !self.batch.is_empty() {
             let Some(log) = &mut self.log else { return };
@@ -311,8 +312,8 @@ impl State {
         self.raised.extend(flight.batch.records().iter().filter_map(|record| self.alerts.see(record)));
     }
 
-    /// The record cannot be written: nobody who waits has anything on it. Those that came after bear indices that follow on
-    /// what is not there.
+    /// The record cannot be written: all waiting appends fail. Later ones have indices that follow on the missing
+    /// entries.
     fn fail(&mut self, error: &io::Error, waiting: Vec<(u64, Reply)>) {
         tracing::error!(%error, "the record cannot be written");
         self.standing.unwritable();
@@ -322,8 +323,8 @@ impl State {
         }
     }
 
-    /// Makes everything durable that has come. Before anything else is done with the log: entries on their way have their
-    /// indices, and what audit itself appends meanwhile would take the same.
+    /// Makes all appends so far durable. This happens before any other work on the log: entries under way have their
+    /// indices, and an entry of audit's own would take the same.
     fn drain(&mut self) {
         self.take_in();
         self.land(true);

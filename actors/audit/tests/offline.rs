@@ -1,4 +1,4 @@
-//! What the offline program does besides verifying: proofs that another program accepts, retention, witness, export.
+//! Tests of the offline program besides verification: proofs that another program accepts, retention, witness, export.
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use log::{Log, json, run};
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 86_400_000;
 
@@ -33,7 +34,7 @@ fn independent(proof: &str, words: &[&str]) -> (bool, String) {
 
 // Holds P6-09.
 #[test]
-fn a_proof_is_accepted_by_a_program_that_shares_no_code_and_an_edited_one_is_not() {
+fn an_independent_program_accepts_proofs_and_refuses_edited_ones() {
     let log = Log::new();
     log.append(300);
     let old = log.keep("checkpoint");
@@ -99,7 +100,7 @@ fn a_folder_that_is_no_log_has_no_entries_to_show_and_says_so() {
 
 // Holds P6-17.
 #[test]
-fn what_is_past_its_retention_is_removed_on_the_record_and_the_log_still_holds() {
+fn entries_past_retention_are_removed_on_the_record() {
     let log = Log::new();
     log.append_on(100, 600);
     log.append_on(130, 300);
@@ -230,7 +231,7 @@ fn a_forwarder_goes_on_where_it_stopped_and_leaves_no_entry_out() {
     assert!(out.lines().all(|line| line.starts_with("<7>{\"index\":")), "{out}");
     assert_eq!(forward(&[]), (0, String::new()));
     log.append(2);
-    // What no checkpoint covers yet is handed on, and again: its index may still go to another entry.
+    // An entry that no checkpoint covers yet is handed on, and later again: its index may still go to another entry.
     let mut open = bench::Log::open(log.folder()).unwrap();
     open.append(20_000 * DAY, [Event::new(Action::ToolDecided, Result3::Blocked)]).unwrap();
     let lines = [forward(&[]), forward(&[])].map(|(_, out)| {
@@ -243,7 +244,7 @@ fn a_forwarder_goes_on_where_it_stopped_and_leaves_no_entry_out() {
 }
 
 #[test]
-fn a_record_of_the_former_format_is_refused_by_name_and_a_log_without_its_key_is_not_begun_again() {
+fn an_old_format_is_refused_and_a_log_without_its_key_stays() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("record.jsonl"), "{}\n").unwrap();
     let refused = bench::Log::open(folder.path()).err().unwrap().to_string();
@@ -267,7 +268,7 @@ fn a_log_that_does_not_hold_is_not_appended_to() {
 
 // Holds P6-07.
 #[test]
-fn a_file_that_is_no_checkpoint_is_told_from_a_record_that_does_not_hold_and_is_left_as_it_is() {
+fn a_file_that_is_no_checkpoint_is_named_and_left_alone() {
     let log = Log::new();
     log.append(3);
     let dir = log.folder().to_str().unwrap();
@@ -295,8 +296,37 @@ fn a_file_that_is_no_checkpoint_is_told_from_a_record_that_does_not_hold_and_is_
     }
 }
 
+// Holds P6-30.
 #[test]
-fn a_file_that_cannot_be_read_is_named_in_a_document_to_whoever_asked_for_one() {
+fn entries_without_a_signature_for_too_long_are_a_warning() {
+    let log = Log::new();
+    log.append(10);
+    assert!(log.verify(&[]).1.get("late").is_none(), "signed entries are never late");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let (now, old) = (u64::try_from(now).unwrap(), 20_000 * DAY);
+    let event = || Event::new(Action::TurnStarted, Result3::Success);
+    let mut killed = bench::Log::open(log.folder()).unwrap();
+    killed.append(now, [event()]).unwrap();
+    killed.kill();
+    assert!(log.verify(&[]).1.get("late").is_none(), "the latest entry may wait");
+    let mut killed = bench::Log::open(log.folder()).unwrap();
+    killed.append(old, [event()]).unwrap();
+    killed.append(old + 7, [event()]).unwrap();
+    killed.kill();
+    let (code, found) = log.verify(&[]);
+    assert_eq!((code, &found["ok"]), (0, &true.into()), "{found}");
+    assert_eq!((&found["late"]["entries"], &found["late"]["since_ms"]), (&2.into(), &old.into()), "{found}");
+    let (_, said) = run(&["verify", "--dir", log.folder().to_str().unwrap()]);
+    assert!(
+        said.contains(
+            "warning: 2 entries since 2024-10-04T00:00:00.000Z wait for a signature, longer than the 60 s"
+        ),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_unreadable_file_is_named_in_json_where_json_is_asked() {
     let log = Log::new();
     log.append(3);
     let dir = log.folder().to_str().unwrap();

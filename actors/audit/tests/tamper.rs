@@ -1,4 +1,4 @@
-//! What was done to a log is found and placed by the offline program, with the public key and nothing else.
+//! Tests that the offline program finds and locates each change to a log, with the public key and nothing else.
 
 #![expect(
     clippy::unwrap_used,
@@ -242,7 +242,7 @@ fn a_torn_last_write_is_found_and_placed_and_the_next_start_repairs_it() {
 
 // Holds P6-10, P6-21.
 #[test]
-fn room_that_was_set_aside_for_the_growing_bundle_is_no_write_and_nothing_is_repaired() {
+fn room_set_aside_is_no_write_and_nothing_is_repaired() {
     let log = whole();
     let (grows, next) = (log.path("tile/entries/002.tail"), log.path("tile/entries/003.tail"));
     let bytes = [fs::read(&grows).unwrap(), vec![0; 5000]].concat();
@@ -287,7 +287,7 @@ fn another_key_another_log_and_its_checkpoint_are_named_as_such() {
 
 // Holds P6-21.
 #[test]
-fn a_key_that_lies_with_the_log_and_is_not_its_own_is_found_by_who_kept_the_right_one() {
+fn a_foreign_key_beside_the_log_is_found_with_the_right_one() {
     let log = whole();
     let key = log.keep("key.pub");
     let words = ["--key", key.to_str().unwrap()];

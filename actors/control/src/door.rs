@@ -7,7 +7,7 @@ mod hello;
 mod meter;
 mod shares;
 
-use crate::desk::Desk;
+use crate::state::OperatorState;
 use kit::{Connections, Room};
 use manifest::Process;
 use shares::Shares;
@@ -25,18 +25,18 @@ const ROOM_OTHERS: usize = 128 << 20;
 /// The pause after an accept that failed, such as for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Who is in, and what they take.
+/// The open connections, and the resources that they use.
 pub(crate) struct Door {
-    desk: Rc<Desk>,
+    state: Rc<OperatorState>,
     connections: Connections<u32>,
     room: Rc<Shares>,
 }
 
 /// Takes connections on this listener from now on.
-pub(crate) fn open(desk: &Rc<Desk>, listener: UnixListener) {
-    let owner = desk.config.owner_uid;
+pub(crate) fn open(state: &Rc<OperatorState>, listener: UnixListener) {
+    let owner = state.config.owner_uid;
     let door = Rc::new(Door {
-        desk: Rc::clone(desk),
+        state: Rc::clone(state),
         connections: Connections::new(CONNECTIONS),
         room: Shares::new(owner, ROOM_EACH, ROOM_OTHERS),
     });
@@ -62,11 +62,11 @@ impl Door {
             return self.turn_away(None, "the kernel does not say who it is");
         };
         let uid = peer.uid();
-        let own = uid == 0 || uid == self.desk.config.owner_uid;
+        let own = uid == 0 || uid == self.state.config.owner_uid;
         let (seat, closed) = match self.connections.enter(uid, own) {
             Ok(place) => place,
             Err(refusal) => {
-                let word = Hello::new(Process::Control, Purpose::NoSeat).encode();
+                let word = Hello::new(Process::Control, Purpose::NoSlot).encode();
                 // Best effort: it fits the socket of anybody who reads at all.
                 let _ = stream.try_write(&word);
                 return self.turn_away(Some(uid), &refusal.to_string());
@@ -83,7 +83,7 @@ impl Door {
 
     /// Counts a connection that was ended for what it is or what it sent.
     fn turn_away(&self, uid: Option<u32>, reason: &str) {
-        self.desk.host.refused();
+        self.state.host.refused();
         tracing::warn!(uid, reason, "connection ended");
     }
 }

@@ -1,8 +1,8 @@
-//! The one place where a role is looked at: before every call, and before anything of the call is used. What
-//! names no least role is refused; so is who is nobody.
+//! The one place where a role is checked: before every call, and before any part of the call is used. A
+//! method without a least role is refused; so is an unknown caller.
 
 use crate::caller::{Caller, Identity};
-use crate::desk::down;
+use crate::state::down;
 use ipc_proto::Name;
 use ipc_proto::config::UserRole;
 use ipc_proto::control::{Answer, Control, ControlError, ControlRequest, ControlResponse, least_role};
@@ -15,7 +15,7 @@ use tarpc::{RequestName, ServerError, context::Context};
 /// Looks at the caller's role before the server is asked.
 #[derive(Clone)]
 pub(crate) struct Guard {
-    /// Who the connection belongs to.
+    /// The owner of the connection.
     pub(crate) identity: Rc<Identity>,
     /// True if there is memory for this call and its answer.
     pub(crate) room: bool,
@@ -28,8 +28,8 @@ impl Serve for Guard {
     async fn serve(self, context: Context, request: ControlRequest) -> Result<ControlResponse, ServerError> {
         match self.admit(&request).await {
             Ok(caller) => {
-                let desk = Rc::clone(&caller.desk);
-                desk.host.served(caller.serve().serve(context, request)).await
+                let state = Rc::clone(&caller.state);
+                state.host.served(caller.serve().serve(context, request)).await
             }
             Err(refusal) => Ok(refused(&request, refusal)),
         }
@@ -45,7 +45,7 @@ impl Guard {
             Some(_) => Err(down(Process::Control)),
             None => {
                 let needs = word(least);
-                self.identity.desk().refuse(self.identity.uid(), method(request), needs).await;
+                self.identity.state().refuse(self.identity.uid(), method(request), needs).await;
                 Err(ControlError::NotAllowed(Name::clip(needs)))
             }
         }
@@ -68,7 +68,7 @@ fn least(request: &ControlRequest) -> Option<UserRole> {
     }
 }
 
-/// Returns whether somebody of this role may ask what needs `least`.
+/// Returns true if this role suffices for a call that needs `least`.
 pub(crate) fn reaches(role: UserRole, least: Option<UserRole>) -> bool {
     least.is_some_and(|least| role >= least)
 }
@@ -95,14 +95,16 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow Cancel TypeIn Sessions
-    Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser RemoveUser Agents
-    Models Workspaces RemoveWorkspace Memory CuratorJobs CuratorJob CuratorAsk CuratorEdit CuratorRequeue CuratorDrop CuratorPause
-    CuratorAbort CuratorRun AuditTail
-    AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats AuditQuery AuditDigest AuditRotateKey
-    AuditWitness CredSet CredList CredRemove Approvals Approval Answer Grants Revoke Call Policies SetPolicy
-    RemovePolicy KeyCreate KeyList KeyRevoke ModelTest ModelUsage ModelBudgets CredBind CredRevoke
-    CredVault CredUnlock CredPassphrase CredRotate CredExport CredTest
+    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
+    Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
+    RemoveUser Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
+    MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove
+    MemoryRestore MemoryCapture MemoryJudge MemoryUnremove MemoryAccept MemoryForget MemoryRestoreSession
+    MemoryMute MemoryReindex CuratorJobs CuratorJob CuratorAsk CuratorEdit CuratorRequeue CuratorDrop CuratorPause
+    CuratorAbort CuratorRun AuditTail AuditVerify AuditProve AuditConsistency AuditCheckpoint AuditStats
+    AuditQuery AuditDigest AuditRotateKey AuditWitness CredSet CredList CredRemove Approvals Approval Answer
+    Grants Revoke Call Policies SetPolicy RemovePolicy KeyCreate KeyList KeyRevoke ModelTest ModelUsage
+    ModelBudgets CredBind CredRevoke CredVault CredUnlock CredPassphrase CredRotate CredExport CredTest
 }
 
 #[cfg(test)]

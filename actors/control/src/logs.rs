@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_there_is_empty_and_one_that_was_begun_anew_is_read_from_its_beginning() {
+    fn a_missing_log_is_empty_and_a_new_one_is_read_from_its_start() {
         let (folder, path) = log(b"new\n");
         assert_eq!(follow(&path, 1_000_000), ("new\n".to_owned(), 4));
         assert_eq!(follow(&path, u64::MAX), ("new\n".to_owned(), 4));

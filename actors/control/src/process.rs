@@ -1,8 +1,8 @@
 //! The process: what it is configured with, and what agentd tells it. It opens no file before the seal; it must
 //! not take anybody in before it knows every process's state.
 
-use crate::desk::{Desk, disk, violations};
 use crate::door;
+use crate::state::{OperatorState, disk, violations};
 use ipc_proto::config;
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 /// The process.
 pub(crate) struct Controller {
-    desk: Rc<Desk>,
+    state: Rc<OperatorState>,
 }
 
 impl Actor for Controller {
@@ -26,9 +26,9 @@ impl Actor for Controller {
     }
 
     async fn start((config, logs): Self::Opened, host: Host) -> Self {
-        let desk = Rc::new(Desk::new(host, config, logs));
-        drop(tokio::task::spawn_local(open(Rc::clone(&desk))));
-        Self { desk }
+        let state = Rc::new(OperatorState::new(host, config, logs));
+        drop(tokio::task::spawn_local(open(Rc::clone(&state))));
+        Self { state }
     }
 
     /// No process of the table calls this one.
@@ -37,21 +37,21 @@ impl Actor for Controller {
     fn notice(&self, frame: Frame, _: Vec<OwnedFd>) {
         match frame.kind {
             Kind::Plumbed => {}
-            Kind::ProcessState | Kind::HostState => self.desk.board.borrow_mut().take(&frame),
-            Kind::Done => self.desk.agentd.done(&frame),
-            Kind::Disk => disk::hear(&self.desk, Room::of(&frame).unwrap_or_default()),
-            Kind::Violation => violations::heard(&self.desk, frame),
-            Kind::Probed => self.desk.agentd.probed(&frame),
-            Kind::Attached => self.desk.agentd.attached(&frame),
+            Kind::ProcessState | Kind::HostState => self.state.board.borrow_mut().take(&frame),
+            Kind::Done => self.state.agentd.done(&frame),
+            Kind::Disk => disk::hear(&self.state, Room::of(&frame).unwrap_or_default()),
+            Kind::Violation => violations::heard(&self.state, frame),
+            Kind::Probed => self.state.agentd.probed(&frame),
+            Kind::Attached => self.state.agentd.attached(&frame),
             _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for control"),
         }
     }
 }
 
-/// Takes people in once everything that is has been told: nobody is told of a host without processes.
-async fn open(desk: Rc<Desk>) {
-    match desk.host.listeners().await {
-        Ok(listeners) => door::open(&desk, listeners.unix),
+/// Accepts connections once agentd has reported every process: no client sees a host without processes.
+async fn open(state: Rc<OperatorState>) {
+    match state.host.listeners().await {
+        Ok(listeners) => door::open(&state, listeners.unix),
         Err(fault) => tracing::error!(%fault, "nobody can be taken in"),
     }
 }

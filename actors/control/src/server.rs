@@ -1,4 +1,4 @@
-//! The interface: each method says who answers it. It holds no logic; roles were looked at before.
+//! The interface: each method names the function that serves it. It holds no logic; the guard checked the role before.
 
 mod approvals;
 mod creds;
@@ -27,8 +27,11 @@ use ipc_proto::credproxy::{
 };
 use ipc_proto::curator::{Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
-use ipc_proto::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{self, Area, Said};
+use ipc_proto::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
+use ipc_proto::memory::{
+    self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, Muted,
+    Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
+};
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
@@ -37,6 +40,17 @@ use ipc_proto::router::{
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
 use tarpc::context::Context;
+
+/// Methods that a function of the caller serves, a line each.
+macro_rules! serves {
+    ($($method:ident => $function:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(
+            async fn $method(self, _: Context, $($argument: $type),*) -> Answer<$answer> {
+                self.$function($($argument),*).await
+            }
+        )+
+    };
+}
 
 impl Control for Caller {
     async fn whoami(self, _: Context) -> Answer<UserInfo> {
@@ -190,44 +204,40 @@ impl Control for Caller {
         self.forget_workspace(id).await
     }
 
-    async fn memory(self, _: Context, area: Area, ask: memory::Ask) -> Answer<Said> {
-        self.ask_memory(area, ask).await
-    }
-
-    async fn curator_jobs(self, _: Context, state: Option<JobState>) -> Answer<Listing> {
-        self.list_jobs(state).await
-    }
-
-    async fn curator_job(self, _: Context, id: JobId) -> Answer<JobView> {
-        self.show_job(id).await
-    }
-
-    async fn curator_ask(self, _: Context, id: JobId, job: PromptJob) -> Answer<JobView> {
-        self.ask_in_background(id, job).await
-    }
-
-    async fn curator_edit(self, _: Context, id: JobId, edit: Edit) -> Answer<JobView> {
-        self.edit_job(id, edit).await
-    }
-
-    async fn curator_requeue(self, _: Context, id: JobId) -> Answer<JobView> {
-        self.requeue_job(id).await
-    }
-
-    async fn curator_drop(self, _: Context, id: JobId) -> Answer<()> {
-        self.remove_job(id).await
-    }
-
-    async fn curator_pause(self, _: Context, paused: bool) -> Answer<()> {
-        self.pause_jobs(paused).await
-    }
-
-    async fn curator_abort(self, _: Context, id: Option<JobId>) -> Answer<u32> {
-        self.abort_jobs(id).await
-    }
-
-    async fn curator_run(self, _: Context) -> Answer<u32> {
-        self.run_jobs().await
+    serves! {
+        memory_read => read_memories(area: Area, ids: List<MemoryId, MOST_IDS>) -> List<Row, HITS>;
+        memory_raw => show_material(area: Area, id: MemoryId) -> Raw;
+        memory_list => list_memories(area: Area, filter: memory::Filter, limit: u16, start: Start) -> List<Row, HITS>;
+        memory_find => find_memories(area: Area, question: Box<Question>) -> Box<Answered>;
+        memory_timeline => memories_around(area: Area, around: Neighbourhood) -> List<Row, HITS>;
+        memory_history => memory_revisions(area: Area, id: MemoryId) -> List<Row, HITS>;
+        memory_sessions => client_sessions(
+            area: Area, project: Option<Project>, limit: u16, start: Start<SessionId>
+        ) -> List<SessionRow, HITS>;
+        memory_block => recall_memories(area: Area, ask: Box<BlockAsk>) -> Box<Block>;
+        memory_stats => count_memories(area: Area) -> memory::Stats;
+        memory_unread => unreadable_memories(area: Area, each: bool) -> Unread;
+        memory_write => write_memory(area: Area, entry: Box<Entry>) -> MemoryId;
+        memory_revise => revise_memory(area: Area, id: MemoryId, entry: Box<Entry>, reason: Text<512>) -> MemoryId;
+        memory_remove => remove_row(area: Area, id: MemoryId, reason: Text<512>) -> ();
+        memory_restore => restore_memory(area: Area, row: Box<Restored>) -> Option<MemoryId>;
+        memory_capture => capture_event(area: Area, capture: Box<Capture>) -> Option<MemoryId>;
+        memory_judge => judge_memory(area: Area, entry: Box<Entry>) -> ();
+        memory_unremove => unremove_memory(area: Area, id: MemoryId) -> ();
+        memory_accept => accept_memory(area: Area, id: MemoryId) -> ();
+        memory_forget => forget_memories(area: Area, what: Forget, purge: bool, dry_run: bool) -> Forgotten;
+        memory_restore_session => restore_client_session(area: Area, session: Box<RestoredSession>) -> bool;
+        memory_mute => mute_memory(area: Area, what: Muted, mute: bool) -> ();
+        memory_reindex => reindex_memories(area: Area) -> memory::Stats;
+        curator_jobs => list_jobs(state: Option<JobState>) -> Listing;
+        curator_job => show_job(id: JobId) -> JobView;
+        curator_ask => ask_in_background(id: JobId, job: PromptJob) -> JobView;
+        curator_edit => edit_job(id: JobId, edit: Edit) -> JobView;
+        curator_requeue => requeue_job(id: JobId) -> JobView;
+        curator_drop => remove_job(id: JobId) -> ();
+        curator_pause => pause_jobs(paused: bool) -> ();
+        curator_abort => abort_jobs(id: Option<JobId>) -> u32;
+        curator_run => run_jobs() -> u32;
     }
 
     async fn audit_tail(self, _: Context, from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>> {

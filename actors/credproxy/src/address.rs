@@ -34,7 +34,7 @@ impl Address {
     }
 }
 
-/// What the `Host` header says.
+/// The value of the `Host` header.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.tls, self.target.port) {

@@ -1,5 +1,5 @@
-//! What a secret is bound to: whether one use of it is a use it was given for. Pure; what it refuses is refused
-//! before the value is opened.
+//! Bindings of secrets: decides whether one use of a secret is a use that it is bound to. Pure; a use is refused before the
+//! value is opened.
 
 use address::leads_under;
 use ipc_proto::Text;
@@ -19,7 +19,7 @@ pub(crate) struct Wanted {
     pub(crate) at: At,
 }
 
-/// What of a use does not fit.
+/// The part of a use that does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Why {
     /// The secret is not for this host and port.
@@ -137,7 +137,7 @@ mod tests {
 
     // Holds P4-12.
     #[test]
-    fn a_secret_goes_to_its_places_and_to_any_header_but_nowhere_else_where_none_is_named() {
+    fn a_secret_goes_to_its_places_or_to_any_header_where_none_is_named() {
         let query = At::Query { name: Name::clip("key") };
         let field = At::Field { name: Name::clip("key") };
         let ask = |binding: &Binding, at| allows(binding, &wanted("a.test:443", Verb::Get, "/", at));

@@ -15,8 +15,8 @@ use http_body_util::Full;
 use ipc_proto::credproxy::{At, CredError, PLACEHOLDER, Request, Verb};
 use std::ops::Range;
 
-/// What stands for the mark while a body is looked at: as long, and no less a plain text. A body may hold one of these
-/// by itself, wherever it likes, but no field of it is first the one and then the other.
+/// Texts that stand for the mark while a body is examined: as long as the mark, and plain text like it. A body may hold one
+/// of them by itself anywhere, but no field of it is first the one and then the other.
 const PROBES: [&str; 2] = ["__cordon_probed__", "__cordon_proved__"];
 
 /// A request to be filled in and sent.
@@ -281,7 +281,7 @@ mod tests {
             ("/x".to_owned(), JSON, json(r#"{"a":"MARK","b":"MARK"}"#), Some(named("a"))),
             // The one that is written out is somewhere else than the one that is meant.
             ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon\u005fsecret__"}"#), Some(named("a"))),
-            // What stands for the mark while the field is looked for makes no field the one that is meant.
+            // A text that stands for the mark during the search makes no field the one that is meant.
             ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon_probed__"}"#), Some(named("a"))),
             ("/x".to_owned(), JSON, json(r#"{"b":"MARK","a":"__cordon_proved__"}"#), Some(named("a"))),
             ("/x".to_owned(), JSON, json(r#"{"a":"MARK"#), Some(named("a"))),
@@ -307,7 +307,7 @@ mod tests {
     proptest! {
         // Holds P4-13.
         #[test]
-        fn whatever_a_request_holds_its_secret_stands_once_in_it_or_it_is_not_sent(
+        fn a_request_has_its_secret_once_or_is_not_sent(
             path in "(/|[a-c=&?]|__cordon_secret__){0,8}", body in "(\\{|\\}|[\":,a=&]|__cordon_secret__|\\\\u005f){0,12}",
             form: bool, place in 0..4_u8,
         ) {

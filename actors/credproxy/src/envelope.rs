@@ -67,7 +67,7 @@ impl Key {
         Ok([&nonce[..], &sealed.map_err(|_| EnvelopeFault::Seal)?].concat())
     }
 
-    /// What was sealed.
+    /// Opens a sealed value.
     pub(crate) fn open(&self, associated: &[u8], sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, EnvelopeFault> {
         let (nonce, ciphertext) = sealed.split_at_checked(NONCE).ok_or(EnvelopeFault::Open)?;
         let payload = Payload { msg: ciphertext, aad: associated };
@@ -153,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_envelope_opens_with_its_key_and_its_associated_data_and_with_nothing_else(
+        fn an_envelope_opens_only_with_its_key_and_its_associated_data(
             plain: Vec<u8>, associated: Vec<u8>, other: Vec<u8>,
         ) {
             let (key, wrong) = (Key::random().unwrap(), Key::random().unwrap());

@@ -1,5 +1,4 @@
-//! How bytes are written within a URL, a form or JSON. Pure; what is written may be a secret, so it is overwritten when
-//! dropped.
+//! Escapes of bytes within a URL, a form or JSON. Pure; the text may be a secret, so it is overwritten when dropped.
 
 use zeroize::Zeroizing;
 
@@ -10,10 +9,36 @@ pub(crate) fn percent(bytes: &[u8], capitals: bool) -> Zeroizing<String> {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             text.push(char::from(*byte));
         } else {
-            let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or('0');
-            let digits = [digit(byte >> 4), digit(byte & 0xf)];
             text.push('%');
-            text.extend(digits.map(|digit| if capitals { digit.to_ascii_uppercase() } else { digit }));
+            text.extend(digits(*byte).map(|digit| if capitals { digit.to_ascii_uppercase() } else { digit }));
+        }
+    }
+    text
+}
+
+/// As a URL may hold it too: every byte as `%XX`.
+pub(crate) fn percent_all(bytes: &[u8]) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(bytes.len() * 3));
+    for byte in bytes {
+        text.push('%');
+        text.extend(digits(*byte));
+    }
+    text
+}
+
+fn digits(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 0xf].map(|value| char::from_digit(value.into(), 16).unwrap_or('0'))
+}
+
+/// As JSON holds printable ASCII where its encoder writes the characters of `escaped` as `\u00XX`.
+pub(crate) fn json_unicode(bytes: &[u8], escaped: impl Fn(u8) -> bool) -> Zeroizing<String> {
+    let mut text = Zeroizing::new(String::with_capacity(bytes.len() * 6));
+    for byte in bytes {
+        if escaped(*byte) {
+            text.push_str("\\u00");
+            text.extend(digits(*byte));
+        } else {
+            text.push_str(&json(&[*byte], false));
         }
     }
     text
@@ -41,6 +66,10 @@ mod tests {
         fn what_is_escaped_is_read_back_as_it_was(text in "[ -~]{0,40}", flag: bool) {
             let quoted = format!("\"{}\"", *json(text.as_bytes(), flag));
             prop_assert_eq!(serde_json::from_str::<String>(&quoted).unwrap(), text.clone());
+            let escaped = json_unicode(text.as_bytes(), |byte| flag || byte == b'&');
+            prop_assert_eq!(serde_json::from_str::<String>(&format!("\"{}\"", *escaped)).unwrap(), text.clone());
+            let all = percent_all(text.as_bytes());
+            prop_assert_eq!(all.len(), text.len() * 3);
             let percented = percent(text.as_bytes(), flag);
             prop_assert!(percented.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)));
             let mut parts = percented.split('%');

@@ -17,7 +17,7 @@
 use ipc_proto::config::KeySource;
 use sha2::{Digest, Sha256};
 
-/// What every vault begins with, before its version.
+/// The first bytes of every vault, before its version.
 const FAMILY: &[u8; 7] = b"CORDNVT";
 /// Bytes before the length of the body.
 const HEAD: usize = 8 + 16 + 16 + 1 + 16 + 3 * 4;
@@ -36,7 +36,7 @@ const MOST_PASSES: u32 = 16;
 
 /// Says which key a vault was made with, without saying anything about the key.
 pub(crate) type KeyId = [u8; 16];
-/// Says whose vault it is: random, made with a host's first vault.
+/// The id of a host: random, made with the host's first vault.
 pub(crate) type HostId = [u8; 16];
 
 /// How a passphrase is made into a key: Argon2id.
@@ -48,11 +48,11 @@ pub(crate) struct Stretch {
     pub(crate) memory: u32,
     /// Over all of the memory.
     pub(crate) passes: u32,
-    /// That could be filled at once.
+    /// Lanes, which could be filled at once.
     pub(crate) lanes: u32,
 }
 
-/// What opens a vault.
+/// The kind of key that opens a vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opener {
     /// The key file beside it.
@@ -74,18 +74,18 @@ impl Opener {
     }
 }
 
-/// What a vault says of itself.
+/// The head of a vault's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Of which key.
+    /// The id of its key.
     pub(crate) key: KeyId,
-    /// Of which host; none in a vault of version 1.
+    /// The id of its host; none in a vault of version 1.
     pub(crate) host: Option<HostId>,
-    /// What opens it.
+    /// The kind of key that opens it.
     pub(crate) opener: Opener,
 }
 
-/// What is wrong with a vault file.
+/// Why a vault file cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormatFault {
     /// It does not begin as a vault does.
@@ -110,7 +110,7 @@ pub(crate) enum FormatFault {
 /// A file that is whole.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Whole<'a> {
-    /// What it says of itself.
+    /// Its head.
     pub(crate) head: Head,
     /// The same as it is written; the body is bound to it. Empty in version 1.
     pub(crate) written: &'a [u8],

@@ -5,25 +5,28 @@
 
 mod address;
 mod binding;
+mod blank;
 mod changes;
-mod door;
 mod draft;
 mod envelope;
 mod escape;
+mod fingerprints;
+mod folding;
 mod format;
-mod given;
 mod headers;
-mod keeper;
-mod locker;
 mod login;
-mod needles;
+mod login_turns;
+mod login_value;
+mod master_key;
 mod pool;
-mod prints;
 mod proxy;
 mod redact;
 mod replies;
 mod reply;
+mod response_headers;
+mod sealing_key;
 mod secret;
+mod secret_patterns;
 mod server;
 mod shown;
 mod store;
@@ -33,6 +36,7 @@ mod tls;
 mod upstream;
 mod uses;
 mod vault;
+mod vault_actor;
 
 fn main() -> std::process::ExitCode {
     kit::run::<server::Credproxy>()

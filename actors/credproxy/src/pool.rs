@@ -1,5 +1,5 @@
 //! Connections that are kept for the next request: one that was made for a secret, a host and its TLS serves these
-//! again and nothing else. It makes none itself, and closes what nobody took for a while.
+//! again and nothing else. It makes none itself, and closes those that wait too long.
 
 use ::upstream::Conversation;
 use ipc_proto::Name;
@@ -13,9 +13,9 @@ use tokio::time::Instant;
 /// How long a connection waits for another request. Servers close theirs after 5 s to some minutes.
 const IDLE: Duration = Duration::from_secs(50);
 /// Connections that wait, in all.
-const KEPT: usize = 64;
+const MOST_WAITING: usize = 64;
 
-/// What a connection was made for.
+/// The purpose of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Purpose {
     /// The secret that goes over it, if one does.
@@ -61,7 +61,7 @@ impl Pool {
 
     fn keep(&self, purpose: Purpose, conversation: Conversation) {
         self.sweep();
-        if conversation.is_over() || self.len() >= KEPT {
+        if conversation.is_over() || self.len() >= MOST_WAITING {
             return;
         }
         let waiting = Waiting { conversation, since: Instant::now() };

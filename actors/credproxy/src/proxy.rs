@@ -1,18 +1,19 @@
-//! What credproxy does: send a request with a secret in it. Every decision is on the record before its effect.
-//! Recording and dialling are somebody else's, and handed in.
+//! Sends a request with a secret in it. Every decision is on the record before its effect. Recording and dialling are other
+//! processes' work, and are handed in.
 
 use crate::address::Address;
 use crate::binding::Wanted;
 use crate::draft::Draft;
-use crate::given::{given, retry_after};
-use crate::keeper::Ask;
-use crate::login;
-use crate::needles::Needles;
+use crate::login_turns::Turns;
+use crate::login_value;
 use crate::pool::{Lease, Pool, Purpose};
 use crate::replies::Replies;
 use crate::reply::Reply;
+use crate::response_headers::{retry_after, shown_headers};
 use crate::secret::Secret;
+use crate::secret_patterns::SecretPatterns;
 use crate::upstream::{self, Limits};
+use crate::vault_actor::VaultRequest;
 use ::upstream::Fault;
 use bytes::Bytes;
 use http_body_util::Full;
@@ -47,36 +48,36 @@ pub(crate) trait Outside {
 struct Used {
     name: Name,
     wanted: Wanted,
-    /// Of the request.
+    /// SHA-256 of the request.
     sum: [u8; 32],
-    /// Of its body.
+    /// Bytes of its body.
     bytes: u64,
 }
 
-/// Which secrets each caller may have put into its requests.
+/// The secrets that each caller may have put into its requests.
 pub(crate) type Shares = BTreeMap<Process, BTreeSet<String>>;
 
 /// Credproxy itself.
 pub(crate) struct Proxy<O> {
     /// Record and dialler.
     pub(crate) outside: O,
-    /// Owner of the vault.
-    pub(crate) keeper: ActorRef<Ask>,
+    /// The actor that owns the vault.
+    pub(crate) vault_actor: ActorRef<VaultRequest>,
     /// The live secrets, as they can stand in a reply.
-    pub(crate) needles: watch::Receiver<Arc<Needles>>,
+    pub(crate) patterns: watch::Receiver<Arc<SecretPatterns>>,
     /// How TLS is spoken.
     pub(crate) tls: Arc<ClientConfig>,
     /// Where plain HTTP may go.
     pub(crate) plain_http: BTreeSet<HostPort>,
-    /// Whose secrets are whose.
+    /// The secrets of each caller.
     pub(crate) shares: Shares,
     /// Connections that wait for the next request.
     pub(crate) pool: Pool,
-    /// Who renews which login.
-    pub(crate) logins: login::Turns,
+    /// Logins that are being renewed.
+    pub(crate) logins: Turns,
     /// Room for replies.
     pub(crate) slots: Arc<Semaphore>,
-    /// What upstreams may take.
+    /// The limits of upstreams.
     pub(crate) limits: Limits,
 }
 
@@ -91,7 +92,8 @@ pub(crate) fn shares(config: &config::Credproxy) -> Shares {
 
 impl<O: Outside> Proxy<O> {
     /// Returns whether this caller may have this request sent: each has its own secrets of the configuration and no other's.
-    /// What needs none is sent for model, to a server of its own, and for the gate, to a service; web sends such by itself.
+    /// A request without a secret is sent for model, to a server of its own, and for the gate, to a service; web sends such
+    /// requests by itself.
     pub(crate) async fn admit(&self, caller: Process, request: &Request) -> Result<(), CredError> {
         let secret = request.secret.as_ref().map(|placement| &placement.secret);
         let own = |secret: &Name| self.shares.get(&caller).is_some_and(|own| own.contains(secret.as_str()));
@@ -125,12 +127,12 @@ impl<O: Outside> Proxy<O> {
         let (reply, lease) = self.exchange(draft, used, &address).await?;
         let status = reply.status().as_u16();
         let retry_after = retry_after(reply.headers());
-        let live = Arc::clone(&self.needles.borrow());
-        let (headers, cut_out) = given(reply.headers(), &live);
-        self.tell_of(cut_out).await;
-        let mut reply = Reply::new(reply.into_body(), lease, self.needles.clone(), slot, self.limits);
+        let live = Arc::clone(&self.patterns.borrow());
+        let (headers, cut_out) = shown_headers(reply.headers(), &live);
+        self.record_redaction(cut_out).await;
+        let mut reply = Reply::new(reply.into_body(), lease, self.patterns.clone(), slot, self.limits);
         let first = reply.at_once().await;
-        self.tell_of(reply.cut_out()).await;
+        self.record_redaction(reply.cut_out()).await;
         let over = first.last;
         let head = Head { reply: replies.insert(reply), status, retry_after, headers, first };
         if over {
@@ -151,7 +153,7 @@ impl<O: Outside> Proxy<O> {
         let purpose = Purpose { secret, target: address.target.clone(), tls: address.tls };
         let Some(used) = used else { return self.send(draft.finish()?, address, purpose).await };
         let value = self.use_secret(&used).await?;
-        let Some(login) = login::read(value.reveal()) else {
+        let Some(login) = login_value::read(value.reveal()) else {
             draft.fill(&value)?;
             return self.send(draft.finish()?, address, purpose).await;
         };
@@ -194,7 +196,7 @@ impl<O: Outside> Proxy<O> {
     /// The value for a request, once its use is on the record.
     async fn use_secret(&self, used: &Used) -> Result<Secret, CredError> {
         let Used { name, wanted, sum, bytes } = used;
-        let revealed = self.ask(|reply| Ask::Reveal(name.clone(), wanted.clone(), reply)).await;
+        let revealed = self.ask(|reply| VaultRequest::Reveal(name.clone(), wanted.clone(), reply)).await;
         if revealed.as_ref().err() == Some(&CredError::NotBound) {
             tracing::warn!(secret = name.as_str(), "refused: not bound to what it was asked for");
             let event =
@@ -205,19 +207,19 @@ impl<O: Outside> Proxy<O> {
         let event = about(Action::SecretUsed, Result3::Success, name);
         self.outside.record(Event { hash: Some(*sum), bytes: *bytes, ..event }).await?;
         kit::fault_point!("credproxy.use.recorded");
-        drop(self.keeper.cast(Ask::Used(name.clone())));
+        drop(self.vault_actor.cast(VaultRequest::Used(name.clone())));
         Ok(secret)
     }
 
     /// The next piece of a reply.
     pub(crate) async fn next(&self, replies: &Replies, id: ReplyId, credit: u32) -> Result<Chunk, CredError> {
         let pulled = replies.next(id, credit).await?;
-        self.tell_of(pulled.cut_out).await;
+        self.record_redaction(pulled.cut_out).await;
         Ok(pulled.chunk)
     }
 
     /// Puts on the record that secrets came back in a reply.
-    async fn tell_of(&self, cut_out: u64) {
+    async fn record_redaction(&self, cut_out: u64) {
         if cut_out > 0 {
             tracing::warn!(times = cut_out, "a live secret came back in a reply and was cut out");
             let event =
@@ -226,19 +228,19 @@ impl<O: Outside> Proxy<O> {
         }
     }
 
-    /// Records what is so already: a refusal and a redaction stand with or without a record of them.
+    /// Records a refusal, a failure or a redaction, which stand with or without a record of them.
     pub(crate) async fn note(&self, event: Event) {
         if self.outside.record(event).await.is_err() {
             tracing::warn!("what was refused, failed or cut out could not be recorded");
         }
     }
 
-    /// Asks the keeper.
+    /// Asks the actor that owns the vault.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(RpcReplyPort<Result<T, CredError>>) -> Ask,
+        ask: impl FnOnce(RpcReplyPort<Result<T, CredError>>) -> VaultRequest,
     ) -> Result<T, CredError> {
-        match self.keeper.call(ask, None).await {
+        match self.vault_actor.call(ask, None).await {
             Ok(CallResult::Success(answer)) => answer,
             _ => Err(CredError::Vault),
         }

@@ -1,10 +1,10 @@
-//! Cutting live secrets out of a stream, wherever its pieces are split: what may be the beginning of a secret is
-//! held back until the next piece or the end decides. Pure.
+//! Cutting live secrets out of a stream, wherever its pieces are split: bytes that may begin a secret are held back until
+//! the next piece or the end decides, the longest form and 4 KiB of white space at most. Pure.
 
-use crate::needles::{Found, Needles};
+use crate::secret_patterns::{Found, SecretPatterns};
 use zeroize::Zeroizing;
 
-/// What stands in the place of a secret.
+/// The text that stands in the place of a secret.
 pub(crate) const MARK: &[u8] = b"[REDACTED]";
 
 /// A stream on its way through.
@@ -21,13 +21,13 @@ pub(crate) struct Redactor {
 impl Redactor {
     /// Takes a piece, and appends to `out` what can be let through. A byte is let through when no form in any of
     /// `sets` covers it.
-    pub(crate) fn push(&mut self, piece: &[u8], sets: &[&Needles], out: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, piece: &[u8], sets: &[&SecretPatterns], out: &mut Vec<u8>) {
         self.held.extend_from_slice(piece);
         self.pass(sets, out, false);
     }
 
-    /// The stream has ended: what was held back is judged as it is.
-    pub(crate) fn finish(&mut self, sets: &[&Needles], out: &mut Vec<u8>) {
+    /// Ends the stream: the bytes that were held back are judged as they are.
+    pub(crate) fn finish(&mut self, sets: &[&SecretPatterns], out: &mut Vec<u8>) {
         self.pass(sets, out, true);
     }
 
@@ -36,9 +36,11 @@ impl Redactor {
         self.cut_out
     }
 
-    fn pass(&mut self, sets: &[&Needles], out: &mut Vec<u8>, ended: bool) {
+    fn pass(&mut self, sets: &[&SecretPatterns], out: &mut Vec<u8>, ended: bool) {
         let mut at = 0;
-        while let Some(rest) = self.held.get(at..).filter(|rest| !rest.is_empty()) {
+        loop {
+            at = self.plain(at, sets, out);
+            let Some(rest) = self.held.get(at..).filter(|rest| !rest.is_empty()) else { break };
             let found = find(sets, rest);
             if found.cut && !ended {
                 break;
@@ -59,11 +61,25 @@ impl Redactor {
         self.held.drain(..at);
         self.covered = self.covered.saturating_sub(at);
     }
+
+    /// Lets through the bytes from `at` on that begin no secret, save those that one covers; returns where they end.
+    fn plain(&self, at: usize, sets: &[&SecretPatterns], out: &mut Vec<u8>) -> usize {
+        let rest = self.held.get(at..).unwrap_or_default();
+        let nexts = rest.iter().skip(1).copied().map(Some).chain([None]);
+        let mut pairs = rest.iter().copied().zip(nexts);
+        let length = match sets {
+            [one] => pairs.position(|(byte, next)| one.may_begin(byte, next)),
+            sets => pairs.position(|(byte, next)| sets.iter().any(|set| set.may_begin(byte, next))),
+        };
+        let end = at + length.unwrap_or(rest.len());
+        out.extend_from_slice(self.held.get(self.covered.max(at)..end).unwrap_or_default());
+        end
+    }
 }
 
-fn find(sets: &[&Needles], rest: &[u8]) -> Found {
+fn find(sets: &[&SecretPatterns], rest: &[u8]) -> Found {
     sets.iter()
-        .map(|needles| needles.at(rest))
+        .map(|patterns| patterns.at(rest))
         .fold(Found::default(), |all, one| Found { whole: all.whole.max(one.whole), cut: all.cut | one.cut })
 }
 
@@ -76,23 +92,23 @@ mod tests {
 
     const SECRET: &str = "sk-live/0123+ABCDEF==";
 
-    fn needles(secrets: &[&str]) -> Needles {
+    fn patterns(secrets: &[&str]) -> SecretPatterns {
         let secret = |text: &&str| Secret::new(Zeroizing::new(text.as_bytes().to_vec())).unwrap();
-        Needles::new(&secrets.iter().map(secret).collect::<Vec<_>>())
+        SecretPatterns::new(&secrets.iter().map(secret).collect::<Vec<_>>())
     }
 
-    fn run(needles: &Needles, pieces: &[&[u8]]) -> Vec<u8> {
+    fn run(patterns: &SecretPatterns, pieces: &[&[u8]]) -> Vec<u8> {
         let (mut redactor, mut out) = (Redactor::default(), Vec::new());
         for piece in pieces {
-            redactor.push(piece, &[needles], &mut out);
+            redactor.push(piece, &[patterns], &mut out);
         }
-        redactor.finish(&[needles], &mut out);
+        redactor.finish(&[patterns], &mut out);
         out
     }
 
     #[test]
     fn a_secret_split_at_any_two_offsets_is_cut_out_in_every_form() {
-        let needles = needles(&[SECRET]);
+        let patterns = patterns(&[SECRET]);
         let forms = [
             SECRET.to_owned(),
             "sk-live%2F0123%2BABCDEF%3D%3D".to_owned(),
@@ -106,22 +122,22 @@ mod tests {
                 for second in first..text.len() {
                     let bytes = text.as_bytes();
                     let pieces = [&bytes[..first], &bytes[first..second], &bytes[second..]];
-                    assert_eq!(run(&needles, &pieces), want, "{first} {second}");
+                    assert_eq!(run(&patterns, &pieces), want, "{first} {second}");
                 }
             }
             let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
-            assert_eq!(run(&needles, &single), want);
+            assert_eq!(run(&patterns, &single), want);
         }
     }
 
     #[test]
-    fn base64_of_a_text_that_holds_a_secret_loses_it_at_every_alignment_and_split() {
-        let needles = needles(&[SECRET]);
+    fn a_secret_is_cut_out_of_base64_at_every_alignment_and_split() {
+        let patterns = patterns(&[SECRET]);
         for before in 0..4 {
             let framed = format!("{}{SECRET}tail", "x".repeat(before));
             let text = base64::engine::general_purpose::STANDARD.encode(&framed);
             for split in 0..text.len() {
-                let out = run(&needles, &[&text.as_bytes()[..split], &text.as_bytes()[split..]]);
+                let out = run(&patterns, &[&text.as_bytes()[..split], &text.as_bytes()[split..]]);
                 let out = String::from_utf8(out).unwrap();
                 assert!(out.contains("[REDACTED]"), "{out}");
                 assert!(out.len() - MARK.len() <= text.len() - (SECRET.len() * 8 / 6 - 2), "{out}");
@@ -131,31 +147,31 @@ mod tests {
 
     #[test]
     fn overlapping_secrets_leave_no_part_of_either() {
-        let needles = needles(&["abcdefgh12", "gh12345678", "12345678zz"]);
+        let patterns = patterns(&["abcdefgh12", "gh12345678", "12345678zz"]);
         for split in 0..20 {
             let text = b"<abcdefgh12345678zz>";
-            assert_eq!(run(&needles, &[&text[..split], &text[split..]]), b"<[REDACTED]>", "{split}");
+            assert_eq!(run(&patterns, &[&text[..split], &text[split..]]), b"<[REDACTED]>", "{split}");
         }
-        assert_eq!(run(&needles, &[b"abcdefgh12abcdefgh12"]), b"[REDACTED][REDACTED]");
+        assert_eq!(run(&patterns, &[b"abcdefgh12abcdefgh12"]), b"[REDACTED][REDACTED]");
     }
 
     #[test]
-    fn what_only_looks_like_a_beginning_comes_through_with_the_next_piece_or_the_end() {
-        let needles = needles(&["secret-one", "secret-two-longer"]);
+    fn a_mere_beginning_comes_through_with_the_next_piece_or_the_end() {
+        let patterns = patterns(&["secret-one", "secret-two-longer"]);
         let (mut redactor, mut out) = (Redactor::default(), Vec::new());
-        redactor.push(b"the secret-", &[&needles], &mut out);
+        redactor.push(b"the secret-", &[&patterns], &mut out);
         assert_eq!(out, b"the ");
-        redactor.push(b"sauce", &[&needles], &mut out);
-        assert_eq!(out, b"the secret-sauce");
-        redactor.push(b" secr", &[&needles], &mut out);
-        redactor.finish(&[&needles], &mut out);
-        assert_eq!(out, b"the secret-sauce secr");
+        redactor.push(b"sauce,", &[&patterns], &mut out);
+        assert_eq!(out, b"the secret-sauce,");
+        redactor.push(b" secr", &[&patterns], &mut out);
+        redactor.finish(&[&patterns], &mut out);
+        assert_eq!(out, b"the secret-sauce, secr");
         assert_eq!(redactor.cut_out(), 0);
     }
 
     #[test]
     fn a_secret_of_any_of_the_sets_is_cut_out() {
-        let (one, other) = (needles(&["first-secret"]), needles(&["other-secret"]));
+        let (one, other) = (patterns(&["first-secret"]), patterns(&["other-secret"]));
         let (mut redactor, mut out) = (Redactor::default(), Vec::new());
         redactor.push(b"first-secret other-se", &[&one, &other], &mut out);
         redactor.push(b"cret.", &[&one, &other], &mut out);
@@ -170,14 +186,14 @@ mod tests {
             words in prop::collection::vec(prop_oneof!["[a-c]{1,6}", Just("abcabcab".to_owned()), Just("bcabcabcc".to_owned())], 0..20),
             splits in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         ) {
-            let needles = needles(&["abcabcab", "bcabcabcc"]);
+            let patterns = patterns(&["abcabcab", "bcabcabcc"]);
             let text = words.concat().into_bytes();
-            let whole = run(&needles, &[&text]);
+            let whole = run(&patterns, &[&text]);
             let mut ends: Vec<usize> = splits.iter().map(|split| split.index(text.len() + 1)).collect();
             ends.extend([0, text.len()]);
             ends.sort_unstable();
             let pieces: Vec<&[u8]> = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(&run(&needles, &pieces), &whole);
+            prop_assert_eq!(&run(&patterns, &pieces), &whole);
             for secret in [&b"abcabcab"[..], b"bcabcabcc"] {
                 prop_assert!(!whole.windows(secret.len()).any(|run| run == secret));
             }
@@ -187,9 +203,9 @@ mod tests {
         fn a_stream_without_secrets_comes_through_byte_for_byte(
             pieces in prop::collection::vec(any::<Vec<u8>>(), 0..8),
         ) {
-            let needles = needles(&["never-in-random-bytes"]);
+            let patterns = patterns(&["never-in-random-bytes"]);
             let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-            prop_assert_eq!(run(&needles, &pieces), pieces.concat());
+            prop_assert_eq!(run(&patterns, &pieces), pieces.concat());
         }
     }
 }

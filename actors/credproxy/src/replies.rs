@@ -73,7 +73,7 @@ impl Replies {
         }
     }
 
-    /// Lets go of those that nobody has pulled for `idle`, nor is pulling.
+    /// Drops the replies that no caller has pulled for `idle`, nor is pulling.
     pub(crate) fn sweep(&self, idle: Duration) {
         let forgotten =
             |entry: &Rc<Entry>| Rc::strong_count(entry) == 1 && entry.touched.get().elapsed() > idle;

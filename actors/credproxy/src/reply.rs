@@ -1,8 +1,8 @@
 //! A reply that is coming in: pulled piece by piece, every live secret cut out, bounded in length and in waiting.
 
-use crate::needles::Needles;
 use crate::pool::Lease;
 use crate::redact::Redactor;
+use crate::secret_patterns::SecretPatterns;
 use crate::upstream::Limits;
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -20,12 +20,12 @@ pub(crate) struct Reply {
     /// Bytes that may go out.
     ready: Vec<u8>,
     /// The secrets that were live when the request was sent: one removed since is still cut out.
-    then: Arc<Needles>,
+    then: Arc<SecretPatterns>,
     /// Those that are live now.
-    live: watch::Receiver<Arc<Needles>>,
+    live: watch::Receiver<Arc<SecretPatterns>>,
     taken: u64,
     ended: bool,
-    /// Nothing more comes, and that is not its end: told once what came before is given.
+    /// True if the body broke off before its end; reported once the bytes before that are given out.
     broken: bool,
     limits: Limits,
     /// Given back when the body has ended; dropped before, it closes the connection.
@@ -39,7 +39,7 @@ impl Reply {
     pub(crate) fn new(
         body: Incoming,
         lease: Lease,
-        live: watch::Receiver<Arc<Needles>>,
+        live: watch::Receiver<Arc<SecretPatterns>>,
         slot: OwnedSemaphorePermit,
         limits: Limits,
     ) -> Self {
@@ -59,7 +59,7 @@ impl Reply {
         }
     }
 
-    /// What has come already, which may be nothing.
+    /// The bytes that have come already, maybe none.
     pub(crate) async fn at_once(&mut self) -> Chunk {
         self.hear_more(CHUNK).await;
         self.give(CHUNK)
@@ -85,8 +85,8 @@ impl Reply {
         Ok(self.give(credit))
     }
 
-    /// Takes what has come besides. An upstream sends each word apart: pulled one by one, whoever was late once would
-    /// never catch up.
+    /// Takes the further pieces that have come. An upstream sends each word by itself: a caller that pulled them one by one
+    /// and was late once would never catch up.
     async fn hear_more(&mut self, credit: usize) {
         while self.ready.len() < credit && !self.ended && !self.broken {
             // The connection is read in a task of its own, which has its turn at the yield.
@@ -144,6 +144,6 @@ impl Reply {
     }
 }
 
-fn sets<'a>(then: &'a Arc<Needles>, live: &'a Arc<Needles>) -> Vec<&'a Needles> {
+fn sets<'a>(then: &'a Arc<SecretPatterns>, live: &'a Arc<SecretPatterns>) -> Vec<&'a SecretPatterns> {
     if Arc::ptr_eq(then, live) { vec![then] } else { vec![then, live] }
 }

@@ -1,8 +1,7 @@
 //! Credproxy's methods: each hands on to the proxy. The record and the dialler are reached from here.
 
-use crate::keeper::{Keeper, Start, Views};
-use crate::locker::Locker;
-use crate::login::Turns;
+use crate::login_turns::Turns;
+use crate::master_key::KeyStore;
 use crate::pool::Pool;
 use crate::proxy::{AT_ONCE, Outside, Proxy, Shares, shares};
 use crate::replies::Replies;
@@ -11,6 +10,7 @@ use crate::store::Store;
 use crate::tls;
 use crate::upstream::Limits;
 use crate::vault::{self, Sources};
+use crate::vault_actor::{Start, VaultActor, Views};
 use ipc_proto::audit::Event;
 use ipc_proto::credproxy::{
     Binding, Chunk, CredError, Credproxy as _, EXPORT_BOUND, FRAME_BOUND, Fingerprints, Head, Lease,
@@ -35,7 +35,7 @@ pub(crate) struct Credproxy {
     shown: Shown,
 }
 
-/// What it opened.
+/// The state that is opened before the seal.
 pub(crate) struct Opened {
     start: Start,
     views: Views,
@@ -54,9 +54,9 @@ impl kit::Actor for Credproxy {
         let tls =
             tls::client(&store).map_err(|fault| OpenFault::new("the certificate authorities", fault))?;
         let vault = |fault| OpenFault::new("the vault", fault);
-        let (store, locker) = (Arc::new(store), Locker::new(place.page()));
+        let (store, key_store) = (Arc::new(store), KeyStore::new(place.page()));
         let sources = Sources::new(config.key, place.credential()).map_err(vault)?;
-        let held = vault::open(Arc::clone(&store), sources, locker).map_err(vault)?;
+        let held = vault::open(Arc::clone(&store), sources, key_store).map_err(vault)?;
         let (start, views) = Start::new(store, held).map_err(vault)?;
         let plain_http = config.plain_http.iter().map(|text| text.parse()).collect::<Result<_, NoHost>>();
         let plain_http = plain_http.map_err(|fault| OpenFault::new("[credproxy] plain_http", fault))?;
@@ -65,13 +65,13 @@ impl kit::Actor for Credproxy {
 
     async fn start(opened: Opened, host: Host) -> Self {
         let Opened { start, views, tls, plain_http, shares } = opened;
-        let Views { needles, fingerprints, locked } = views;
-        // Whether the vault waits for its passphrase.
+        let Views { patterns, fingerprints, locked } = views;
+        // agentd hears each time that the vault is locked or opened.
         let frame = |locked: &bool| Frame::new(Kind::Locked, Process::Credproxy).with(&[u64::from(*locked)]);
-        tokio::task::spawn_local(host.supervisor().keep_told(locked, frame));
+        tokio::task::spawn_local(host.supervisor().keep_reported(locked, frame));
         // An actor fails to start when its name is taken or its own start fails; this one has neither.
-        let keeper = match ractor::Actor::spawn(None, Keeper, start).await {
-            Ok((keeper, _)) => keeper,
+        let vault_actor = match ractor::Actor::spawn(None, VaultActor, start).await {
+            Ok((vault_actor, _)) => vault_actor,
             Err(_) => std::process::abort(),
         };
         let outside = Peers {
@@ -82,7 +82,8 @@ impl kit::Actor for Credproxy {
         let (pool, slots) = (Pool::default(), Arc::new(Semaphore::new(AT_ONCE)));
         let limits = Limits::USUAL;
         let logins = Turns::default();
-        let proxy = Proxy { outside, keeper, needles, tls, plain_http, shares, pool, logins, slots, limits };
+        let proxy =
+            Proxy { outside, vault_actor, patterns, tls, plain_http, shares, pool, logins, slots, limits };
         Self { proxy: Rc::new(proxy), shown: Shown::new(fingerprints) }
     }
 

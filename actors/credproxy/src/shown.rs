@@ -1,5 +1,5 @@
-//! What the scanner was shown of the live secrets, and whether it has come back for more: whoever asks for what is newer
-//! than a version searches for that version already. It must never hold up a person's command because the scanner is gone.
+//! The fingerprints that the scanner was shown, and the version that it searches for already: a scanner that asks for a newer
+//! version than one has that one. A person's command never waits long for a scanner that is gone.
 
 use ipc_proto::credproxy::Fingerprints;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Shown {
         Fingerprints::clone(&self.live.borrow())
     }
 
-    /// Returns once the scanner searches for the secrets as they are now, so that whoever has kept one may rely on that;
+    /// Returns once the scanner searches for the secrets as they are now, so that a person who stored one may rely on that;
     /// after 2 s in any case.
     pub(crate) async fn searched_for(&self) {
         let current = self.live.borrow().version;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_knows_the_fingerprints_waits_for_others_or_for_the_end_of_patience() {
+    async fn a_reader_of_the_newest_fingerprints_waits_for_newer_ones() {
         let (sender, live) = watch::channel(version(1));
         let shown = Shown::new(live);
         assert_eq!(shown.newer(None).await.version, 1);
@@ -80,7 +80,7 @@ mod tests {
 
     // Holds P8-09.
     #[tokio::test(start_paused = true)]
-    async fn a_new_secret_waits_until_the_scanner_has_come_back_from_it_and_never_for_ever() {
+    async fn a_new_secret_waits_for_the_scanner_and_never_for_ever() {
         let (sender, live) = watch::channel(version(1));
         let shown = Shown::new(live);
         let before = Instant::now();

@@ -16,7 +16,7 @@ pub(crate) struct Store {
     folder: File,
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(crate) struct Content {
     /// Its bytes.
     pub(crate) bytes: Vec<u8>,
@@ -48,7 +48,7 @@ impl Store {
     /// whole; when this returns it is the new one.
     pub(crate) fn replace(&self, name: &str, mode: u32, bytes: &[u8]) -> io::Result<()> {
         let fresh = self.path.join(format!("{name}.new"));
-        // A crash may have left one. Its mode and content are nobody's word.
+        // A crash may have left one, whose mode and content mean nothing.
         match fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_takes_another_s_place_and_one_that_is_not_there_is_removed_already() {
+    fn a_file_is_replaced_and_removing_a_missing_one_is_no_error() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path()).unwrap();
         store.replace("old", PRIVATE, b"one").unwrap();

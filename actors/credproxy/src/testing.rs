@@ -1,10 +1,10 @@
-//! What several tests need: sealing as agentctl does it, and an HTTP server of the test's own on loopback.
+//! Helpers of several tests: sealing as agentctl does it, and an HTTP server of the test's own on loopback.
 
-use crate::door::PUBLIC_FILE;
-use crate::keeper::{Start, Views};
-use crate::locker::Locker;
+use crate::master_key::KeyStore;
+use crate::sealing_key::PUBLIC_FILE;
 use crate::store::Store;
 use crate::vault::{self, Sources};
+use crate::vault_actor::{Start, Views};
 use crypto_box::PublicKey;
 use ipc_proto::config::KeySource;
 use ipc_proto::credproxy::{Binding, Lease, binding};
@@ -27,14 +27,14 @@ pub(crate) fn hosts(hosts: &[&str]) -> Binding {
     Binding { hosts: List::clip(hosts.iter().map(|host| text(host))), ..Binding::default() }
 }
 
-/// A keeper on this folder, opened by a key file.
+/// A vault actor on this folder, opened by a key file.
 pub(crate) fn start(store: Store) -> (Start, Views) {
     let (store, sources) = (Arc::new(store), Sources::new(KeySource::File, None).unwrap());
-    let held = vault::open(Arc::clone(&store), sources, Locker::default()).unwrap();
+    let held = vault::open(Arc::clone(&store), sources, KeyStore::default()).unwrap();
     Start::new(store, held).unwrap()
 }
 
-/// What agentctl does: read the public key from its file, seal the binding and the value to it.
+/// Seals as agentctl does: reads the public key from its file and seals the binding and the value to it.
 pub(crate) fn seal(folder: &Path, name: &str, bound: &Binding, lease: Lease, value: &str) -> Vec<u8> {
     let mut plain = binding(name, bound, lease);
     plain.extend(value.as_bytes());
@@ -53,7 +53,7 @@ pub(crate) fn sealed(folder: &Path, plain: &[u8]) -> Vec<u8> {
     key.seal(&mut crypto_box::aead::OsRng, plain).unwrap()
 }
 
-/// What the server does once it has read a request.
+/// A step of the server once it has read a request.
 #[derive(Clone)]
 pub(crate) enum Step {
     /// Sends these bytes.
@@ -72,7 +72,7 @@ pub(crate) enum Step {
     Again,
 }
 
-/// What happened at the server.
+/// An event at the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// A request came.
@@ -87,7 +87,7 @@ pub(crate) enum Seen {
 pub(crate) struct Server {
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// What it saw.
+    /// Its events.
     pub(crate) seen: Receiver<Seen>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn whole(body: &str) -> Vec<Step> {
 
 /// The same to every request of a connection, which stays open. One that is closed meanwhile may be found so only by the
 /// request that was written to it.
-pub(crate) fn kept(body: &str) -> Vec<Step> {
+pub(crate) fn persistent(body: &str) -> Vec<Step> {
     let mut steps = whole(body);
     steps.push(Step::Again);
     steps

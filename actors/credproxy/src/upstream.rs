@@ -27,7 +27,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// What the host uses.
+    /// The limits of a host.
     pub(crate) const USUAL: Self = Self {
         handshake: Duration::from_secs(10),
         head: Duration::from_secs(90),
@@ -53,12 +53,12 @@ pub(crate) async fn open(
     Conversation::begin(opened.map_err(broken)?).await.map_err(broken)
 }
 
-/// Without TLS the only proof of who is at the other end is the kernel's, that it is this machine.
+/// Returns true if the other end is this machine. Without TLS that is the only proof of the other end.
 fn is_own(stream: &std::net::TcpStream) -> bool {
     stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback())
 }
 
-/// What the fault of a conversation is to whoever asked.
+/// The fault of a conversation as the caller sees it.
 pub(crate) const fn broken(fault: Fault) -> CredError {
     match fault {
         Fault::Descriptor => CredError::Dial(DialError::Down),

@@ -1,5 +1,5 @@
-//! How often each secret was used, and when last: a courtesy to whoever looks, in the file `uses`. The record is
-//! what proves a use; a file of counts that is lost or damaged is begun again, and the vault is never touched.
+//! Counts of uses of each secret, with the time of the last, in the file `uses`. They are a convenience: the record proves a
+//! use. A file of counts that is lost or damaged is begun again, and the vault is never touched.
 
 use crate::store::{PRIVATE, Store};
 use serde::{Deserialize, Serialize};

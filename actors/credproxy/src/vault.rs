@@ -17,7 +17,7 @@ use crate::binding::{self, Wanted};
 use crate::envelope::{EnvelopeFault, Key};
 use crate::format::{self, Head, VAULT_BOUND};
 use crate::headers;
-use crate::locker::{Locker, Slot};
+use crate::master_key::{KeyStore, Slot};
 use crate::secret::Secret;
 use crate::store::{PRIVATE, Store};
 use index::{Entry, EntryBut, Index};
@@ -35,7 +35,7 @@ pub(crate) use rekey::{Rekeying, Step};
 pub(crate) const SECRETS: usize = 256;
 /// The vault.
 pub(crate) const VAULT_FILE: &str = "vault";
-/// Whose vault it is: 32 hexadecimal digits and a line end, 0600.
+/// The id of the vault's host: 32 hexadecimal digits and a line end, 0600.
 pub(crate) const HOST_FILE: &str = "vault.id";
 
 /// A value that came in sealed and was found good, on its way into the vault.
@@ -47,7 +47,7 @@ pub(crate) struct Fresh {
 }
 
 impl Fresh {
-    /// What came in.
+    /// The value that came in.
     pub(crate) const fn value(&self) -> &Secret {
         &self.value
     }
@@ -69,7 +69,7 @@ pub(crate) struct Narrower {
 pub(crate) struct Listed<'a> {
     /// Its name.
     pub(crate) name: &'a str,
-    /// What it is for.
+    /// The uses that it is bound to.
     pub(crate) binding: &'a Binding,
     /// How long and how often it may be used; what was used up is taken off.
     pub(crate) lease: Lease,
@@ -83,7 +83,7 @@ pub(crate) struct Listed<'a> {
 pub(crate) struct Vault {
     store: Arc<Store>,
     sources: Arc<Sources>,
-    locker: Locker,
+    key_store: KeyStore,
     head: Head,
     index: Index,
 }
@@ -180,7 +180,7 @@ impl Vault {
         self.index.secrets.contains_key(name)
     }
 
-    /// What the vault says of itself.
+    /// The head of the vault's file.
     pub(crate) const fn head(&self) -> &Head {
         &self.head
     }
@@ -247,7 +247,7 @@ impl Vault {
     }
 
     fn key(&self) -> Result<Key, VaultFault> {
-        self.locker.get(Slot::Current).ok_or(VaultFault::Envelope(EnvelopeFault::Open))
+        self.key_store.get(Slot::Current).ok_or(VaultFault::Envelope(EnvelopeFault::Open))
     }
 
     fn wrapping(&self) -> Result<Key, VaultFault> {
@@ -255,10 +255,10 @@ impl Vault {
     }
 }
 
-/// What whoever wanted a value is told; the log says more.
+/// The error for a caller that wanted a value; the log says more.
 fn unopened(fault: VaultFault) -> CredError {
     tracing::error!(%fault, "a secret cannot be opened");
-    fault.told()
+    fault.reported()
 }
 
 impl Entry {
@@ -296,7 +296,7 @@ fn body(key: &Key) -> Result<Key, VaultFault> {
     key.derive("cordon vault: body").map_err(VaultFault::Envelope)
 }
 
-/// What the body is bound to, besides the head as it is written; in version 1 there is no head.
+/// Associated data of the sealed body, before the head as it is written; version 1 has no head.
 const BODY: &[u8] = b"cordon vault body 2";
 const BODY_1: &[u8] = b"cordon vault body 1";
 

@@ -1,8 +1,8 @@
-//! The owner's commands to the queue. A change is on the record before it is made; a read is not.
+//! The owner's commands to the queue. A change is on the record before it is made; a read is not recorded.
 
 use crate::queue::Queue;
-use crate::store::{Job, StoreFault, listed, new_job};
-use crate::work::{nothing, scope_of};
+use crate::store::{Job, StoreFault, listed};
+use crate::work::{new_job, nothing, scope_of};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::curator::{CuratorError, Edit, JobKind, JobState, JobView, LISTED, Listing, PromptJob};
 use ipc_proto::ids::{JobId, UserId};
@@ -130,7 +130,7 @@ impl Queue {
     pub(crate) async fn requeue(&self, by: &str, id: JobId) -> Result<JobView, CuratorError> {
         let state = self.idle(id)?.view.info.state;
         if state == JobState::Waiting {
-            // Asked twice, or somebody else was quicker: it is where it is to be.
+            // Asked twice, or another caller was quicker: it is in the wanted state.
             return self.view(id);
         }
         if state != JobState::Dead {
@@ -162,7 +162,7 @@ impl Queue {
     pub(crate) async fn pause(&self, by: &str, paused: bool) -> Result<(), CuratorError> {
         self.record(by, if paused { "paused" } else { "resumed" }).await?;
         self.store.pause(paused, now_ms())?;
-        // A pause may be long: what is forgotten meanwhile is not to be found here after it.
+        // A pause may be long: texts that are forgotten meanwhile must not be found here after it.
         self.let_go(Duration::ZERO);
         self.look_now();
         Ok(())

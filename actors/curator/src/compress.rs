@@ -1,4 +1,4 @@
-//! What a hook captured becomes an observation: by a model if there is one, else by what stands in it. The captured row is
+//! Turns captured tool output into an observation: by a model if there is one, else by rules. The captured row is
 //! untouched until memory has the observation, and stays in its history after that.
 
 use crate::extraction::{self, Entity, Relation, Statement};
@@ -16,7 +16,7 @@ use ipc_proto::memory::{
 use ipc_proto::{List, Name, Text};
 use serde::Deserialize;
 
-/// What the model is to do.
+/// The instruction for the model.
 const SYSTEM: &str = "You keep the notes of a programmer. Make one observation of the tool output that is quoted below: what \
     was learned, decided or changed, so that it need not be found out again. Answer with one JSON object and nothing else: \
     {\"type\": one of \"decision\", \"bugfix\", \"feature\", \"refactor\", \"discovery\", \"change\", \
@@ -24,14 +24,14 @@ const SYSTEM: &str = "You keep the notes of a programmer. Make one observation o
     \"narrative\": 2 or 3 sentences, \"concepts\": [at most 8 of: how-it-works, why-it-exists, what-changed, \
     problem-solution, gotcha, pattern, trade-off, or names of what it is about], \"files_read\": [paths], \
     \"files_modified\": [paths], \"importance\": 1 to 5}";
-/// What it is to do besides where entities are wanted.
+/// The further instruction where entities are wanted.
 const ENTITIES: &str = " Add \"entities\": [{\"name\": …, \"type\": one of \"technology\", \"library\", \"pattern\", \
     \"concept\", \"file\", \"person\", \"project\", \"other\"}] and \"relations\": [{\"source\": name, \"kind\": one of \
     \"uses\", \"depends_on\", \"implements\", \"extends\", \"related_to\", \"replaces\", \"configures\", \"target\": name}]. Add \
     \"statements\": [{\"key\": what it is about in a few words, \"value\": one sentence that holds by itself, \"confidence\": \
     0 to 1}], at most 8, of what holds beyond this output and will be asked for again.";
 
-/// What a model answers.
+/// The model's answer.
 #[derive(Debug, Deserialize)]
 struct Compressed {
     r#type: ObservationType,

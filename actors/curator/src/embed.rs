@@ -1,5 +1,5 @@
-//! A text becomes a vector, by the embedder that is configured. A provider's model is asked through the gate, which looks at
-//! the text's label first. The model of this machine is asked at once: nothing leaves the host by it.
+//! Makes vectors of texts, by the configured embedder. A provider's model is asked through the gate, which checks the
+//! text's label first. The model of this machine is asked directly: nothing leaves the host.
 
 use crate::failure::Failure;
 use crate::queue::Queue;

@@ -1,5 +1,5 @@
-//! Facts and entities that a model took from what was captured, as rows of their own. Pure. All of it is a model's word about
-//! a stranger's text: memory proposes the facts to a person and lets none of them hold by itself.
+//! Facts and entities that a model extracted from captured text, as rows of their own. Pure. All of it is a model's
+//! word about a stranger's text: memory proposes the facts to a person and lets none of them hold by itself.
 
 use crate::store::Job;
 use crate::work::sixteen;
@@ -14,7 +14,7 @@ const RELATIONS: &[&str] =
     &["uses", "depends_on", "implements", "extends", "related_to", "replaces", "configures"];
 /// Facts of one row.
 const FACTS: usize = 8;
-/// Bytes of a fact's value, and of what is known of an entity.
+/// Bytes of a fact's value, and of the facts about an entity.
 const VALUE: usize = 1024;
 
 /// Something that the model named.
@@ -92,7 +92,7 @@ fn met(whose: &(String, &Area), label: &Label, entity: &Entity, sentences: &[(&R
     entry
 }
 
-/// Its id is that of all that it says, for this owner: what was proposed or known is not so again.
+/// Its id follows from all that it says, for this owner: a proposed or known fact is not so again.
 fn entry((owner, area): &(String, &Area), label: &Label, kind: Kind, parts: &[&str], text: &str) -> Entry {
     let named = format!("{owner}\0{area:?}\0{}", parts.join("\0"));
     let id = MemoryId::from_bytes(sixteen(&named));
@@ -116,7 +116,7 @@ pub(crate) fn relations<'a>(entities: &[Entity], relations: &'a [Relation]) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::new_job;
+    use crate::work::new_job;
     use ipc_proto::curator::{JobKind, Priority};
     use ipc_proto::ids::{JobId, UserId};
     use ipc_proto::label::{Class, Trust};
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn facts_and_entities_are_rows_with_what_was_said_of_them_and_the_label_of_their_source() {
+    fn extracted_rows_carry_the_label_of_their_source() {
         let label = Label::of(Trust::Untrusted, Class::Sensitive, "hook");
         let facts: Vec<Statement> = read(
             r#"[{"key":"runtime","value":"kit runs on tokio","confidence":0.9},{"key":"","value":"x"},

@@ -1,5 +1,5 @@
-//! Why a job was not done, and what follows from that. The list of what is never tried again is closed: whatever is new
-//! is tried again, a bounded number of times.
+//! The reasons for which a job failed, and the consequences. The list of failures that are never retried is closed: any
+//! other is retried, a bounded number of times.
 
 use ipc_proto::Fault;
 use ipc_proto::embedder::EmbedderError;
@@ -9,7 +9,7 @@ use ipc_proto::model::ModelError;
 
 /// First wait after a failure, ms; each further failure doubles it.
 const FIRST_MS: u64 = 2000;
-/// The longest wait that doubling comes to, ms.
+/// The longest wait by doubling, ms.
 const LONGEST_MS: u64 = 30_000;
 /// How long a process of the host is waited for, ms.
 pub(crate) const AWAY_MS: u64 = 3000;
@@ -26,18 +26,18 @@ pub(crate) enum Failure {
     /// It may succeed another time.
     #[error("{0}")]
     Passing(String),
-    /// The provider asks to wait so long.
+    /// The provider asks to wait.
     #[error("{reason}")]
     Later {
-        /// So long, ms.
+        /// The wait, ms.
         after_ms: u64,
         /// Why.
         reason: String,
     },
-    /// Nothing of this provider is to be had for so long: no job of it is begun meanwhile, and none failed.
+    /// The provider gives no answers for a while: none of its jobs is started meanwhile, and none failed.
     #[error("{reason}")]
     Quota {
-        /// So long, ms.
+        /// The wait, ms.
         after_ms: u64,
         /// Why.
         reason: String,
@@ -45,13 +45,14 @@ pub(crate) enum Failure {
     /// A process of the host is not there: no fault of the job's.
     #[error("{0}")]
     Away(String),
-    /// The text may not go to the model, or the model's answer is of no use: what needs no model is done instead.
+    /// The text may not go to the model, or the model's answer is of no use: the result without a model is used
+    /// instead.
     #[error("{0}")]
     Unusable(String),
     /// It would fail each time.
     #[error("{0}")]
     Permanent(String),
-    /// What it was about is gone.
+    /// The subject of the job is gone.
     #[error("what it was about is gone")]
     Gone,
     /// A person broke it off.
@@ -59,7 +60,7 @@ pub(crate) enum Failure {
     Aborted,
 }
 
-/// How long the next try waits after so many that failed, ms.
+/// The wait before the next try after this many failed ones, ms.
 pub(crate) fn backoff_ms(attempts: u32) -> u64 {
     let doubled = attempts.saturating_sub(1).min(16);
     FIRST_MS.saturating_mul(1 << doubled).min(LONGEST_MS)
@@ -149,10 +150,9 @@ impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         let reason = fault.to_string();
         match fault {
-            // The question arrived, so it may be what the other did not live through, and what it cost is spent: such
-            // a try counts.
+            // The question arrived, so it may have killed the other process, and its cost is spent: such a try counts.
             Fault::PeerRestarted | Fault::Deadline => Self::Passing(reason),
-            Fault::Unreachable | Fault::NoSeat | Fault::NotAllowed | Fault::WrongVersion => {
+            Fault::Unreachable | Fault::NoSlot | Fault::NotAllowed | Fault::WrongVersion => {
                 Self::Away(reason)
             }
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_that_arrived_counts_as_a_try_and_one_that_could_not_be_sent_does_not() {
+    fn only_a_question_that_arrived_counts_as_a_try() {
         for fault in [Fault::PeerRestarted, Fault::Deadline] {
             assert!(matches!(Failure::from(fault), Failure::Passing(_)), "{fault}");
         }
@@ -204,7 +204,7 @@ mod tests {
 
     // Holds B-111.
     #[test]
-    fn a_wait_that_is_asked_for_is_the_jobs_own_and_a_budget_holds_the_provider() {
+    fn a_requested_wait_is_the_jobs_and_a_budget_the_providers() {
         let later = Failure::from(ModelError::RateLimited { retry_after_s: 7 });
         assert!(matches!(later, Failure::Later { after_ms: 7000, .. }));
         let quota = |again_s| Failure::from(ModelError::Budget { per: Per::Day, again_s });

@@ -1,5 +1,5 @@
-//! How a job ends: which handler does it, what memory is told, and where in the queue it stands afterwards. A failure never
-//! touches the plain record: that is memory's, and nothing here removes it.
+//! The end of a job: the handler that does it, the result for memory, and the job's next state in the queue. A failure
+//! never touches the plain record: that is memory's, and nothing here removes it.
 
 use crate::failure::{AWAY_MS, Failure, HOUR_MS, backoff_ms};
 use crate::queue::Queue;
@@ -9,10 +9,10 @@ use ipc_proto::curator::JobKind;
 use ipc_proto::memory::{Scope, Settled, Task, Work, method};
 use kit::now_ms;
 
-/// What came of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(crate) enum Done {
-    /// The answer to a prompt, and what is wrong with it; nothing if that is empty.
+    /// The answer to a prompt, and its fault; an empty one is none.
     Answer(String, String),
     /// Memory has it.
     Settled,
@@ -29,7 +29,7 @@ pub(crate) async fn handle(queue: &Queue, job: &Job, work: &Work) -> Result<Sett
 }
 
 impl Queue {
-    /// Gives memory what came of a piece of work. Asked twice it changes nothing more.
+    /// Gives memory the result of a piece of work. A second call changes nothing more.
     pub(crate) async fn settle(&self, scope: &Scope, settled: Settled) -> Result<(), Failure> {
         let told = self.memory.call(&method::settle, |memory, context| {
             let (scope, settled) = (scope.clone(), settled.clone());

@@ -1,5 +1,5 @@
-//! Asking a model, through the gate alone: it looks at labels, policy, budget and scanner, and records. What comes back is
-//! a stranger's text.
+//! Asks a model, through the gate alone, which checks labels, policy, budget and scanner, and records the call. The
+//! answer is a stranger's text.
 
 use crate::failure::Failure;
 use crate::queue::Queue;
@@ -30,15 +30,15 @@ pub(crate) struct Asker {
 pub(crate) struct Asking<'a> {
     /// For whom, and which model.
     pub(crate) by: Asker,
-    /// What is known of all that is in it.
+    /// The joined label of all that the prompt holds.
     pub(crate) label: &'a Label,
-    /// What the model is to do; the host's own words.
+    /// The instruction for the model, in the host's own words.
     pub(crate) system: &'a str,
-    /// What it is to be done with.
+    /// The quoted material that the model works on.
     pub(crate) input: String,
 }
 
-/// The label of what a model makes of something: whoever wrote that, a model is nobody's word.
+/// The label of a model's output: whoever wrote the input, a model's word is nobody's.
 pub(crate) fn written_by(model: &str, input: &Label) -> Label {
     input.join(&Label::of(Trust::Untrusted, Class::Public, &format!("model:{model}")))
 }
@@ -89,7 +89,7 @@ impl Queue {
         read(&second).map_err(|wrong| Failure::Unusable(wrong.to_string()))
     }
 
-    /// What a model says to this.
+    /// The model's answer to these messages.
     pub(crate) async fn ask(&self, asking: &Asking<'_>, messages: Vec<Message>) -> Result<Answer, Failure> {
         let Some(model) = asking.by.model.clone() else {
             return Err(Failure::Permanent("no model is configured".to_owned()));
@@ -98,7 +98,7 @@ impl Queue {
         let request = Request {
             max_output: self.config.max_tokens_per_compression,
             choice: Choice::Never,
-            // Who pays, the gate fills in.
+            // The gate fills in the payer.
             ..Request::new(model, List::clip(messages), Payer::of(owner))
         };
         let stream = self.gate.call(&method::background, |gate, context| {
@@ -109,8 +109,8 @@ impl Queue {
     }
 }
 
-/// An answer that comes. However it ends, what it used is counted. One that is dropped before its end is ended at the gate:
-/// nobody pays for what nobody hears.
+/// An answer that comes. However it ends, its tokens are counted. One that is dropped before its end is ended at the
+/// gate: an unheard answer costs nothing.
 struct Hearing<'a> {
     queue: &'a Queue,
     stream: StreamId,

@@ -1,8 +1,8 @@
-//! In which order jobs are begun. Pure: it knows numbers and names, and touches nothing.
+//! The order in which jobs are started. Pure: it knows numbers and names, and touches nothing.
 
 use ipc_proto::curator::Priority;
 
-/// After so long a job stands where a new one of the next priority would, ms.
+/// After this time, ms, a job stands where a new one of the next priority would.
 pub(crate) const AGEING_MS: u64 = 600_000;
 
 /// A job that waits.
@@ -18,7 +18,7 @@ pub(crate) struct Candidate {
     pub(crate) due_ms: u64,
     /// The provider that it asks; empty if none.
     pub(crate) resource: String,
-    /// Whose memory it is about.
+    /// The owner and scope of the memory that the job is about.
     pub(crate) scope: String,
 }
 
@@ -34,7 +34,7 @@ impl Candidate {
     }
 }
 
-/// What is to be begun next: of those that are due and whose provider and scope are free, the first.
+/// The next job to start: the first of those that are due and whose provider and scope are free.
 pub(crate) fn next(
     waiting: &[Candidate],
     now_ms: u64,

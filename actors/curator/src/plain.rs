@@ -1,10 +1,10 @@
-//! An observation of what was captured, without a model: a better title, and the files that it names. Pure, and in time
-//! linear in the text.
+//! Makes an observation of a captured row without a model: a better title, and the files that it names. Pure, and in
+//! time linear in the text.
 
 use ipc_proto::Text;
 use ipc_proto::memory::{FilePath, Observation, Row};
 
-/// Endings of what is taken for a file where no folder stands before it.
+/// Endings of words that are taken for a file where no folder stands before them.
 const ENDINGS: &[&str] = &[
     "c", "cc", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js", "json", "jsx", "kt",
     "lock", "lua", "md", "mjs", "php", "proto", "py", "rb", "rs", "scss", "sh", "sql", "svelte", "swift",
@@ -17,7 +17,7 @@ const FILES: usize = 16;
 /// Characters of a line that becomes a title.
 const TITLE: usize = 80;
 
-/// What can be said of a captured row without a model; none if that is no more than stands there.
+/// The observation that can be made of a captured row without a model; none if it would add nothing to the row.
 pub(crate) fn observation(row: &Row, seen: &Observation, raw: &str) -> Option<Observation> {
     let tool = row.entry.detail.source.tool.as_ref().map_or("tool", |tool| tool.as_str());
     let mut better = seen.clone();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_found_in_paths_quotes_and_lines_of_compilers_and_addresses_are_none() {
+    fn files_are_found_in_paths_and_compiler_lines_and_not_in_urls() {
         let text = "error in src/main.rs:12:3, see \"docs/a b.md\" and `lib/x.ts`. https://example.com/page.html e.g. 1.5 \
                     Cargo.toml src/main.rs /etc/passwd v1.2.3";
         assert_eq!(files(text), ["src/main.rs", "b.md", "lib/x.ts", "Cargo.toml"]);

@@ -1,4 +1,4 @@
-//! A prompt that the owner put in, answered. The prompt is the owner's own word; the answer is kept with its job.
+//! Answers a prompt that the owner queued. The prompt is the owner's own word; the answer is stored with its job.
 
 use crate::failure::Failure;
 use crate::finish::Done;
@@ -14,7 +14,7 @@ use serde_json::Value;
 const SYSTEM: &str = "Answer what is asked. Nobody can answer a question of yours.";
 const SYSTEM_JSON: &str = "Answer what is asked with one JSON value and nothing else.";
 
-/// The answer. One that breaks off is better than none to whoever reads it, and is marked.
+/// The answer. One that breaks off is better than none for its reader, and is marked.
 pub(crate) async fn answer(queue: &Queue, job: &Job) -> Result<Done, Failure> {
     let label = Label::of(Trust::User, Class::Internal, "control");
     let wants = job.view.wants;
@@ -30,7 +30,7 @@ pub(crate) async fn answer(queue: &Queue, job: &Job) -> Result<Done, Failure> {
     let wrong = if answer.cut { Wrong::Truncated.to_string() } else { String::new() };
     let said = match wants {
         AnswerType::Raw => answer.text,
-        AnswerType::Response | AnswerType::Json => reading::said(&answer.text).to_owned(),
+        AnswerType::Response | AnswerType::Json => reading::trimmed(&answer.text).to_owned(),
     };
     Ok(Done::Answer(said, wrong))
 }

@@ -1,5 +1,5 @@
-//! The queue at work: takes work from memory, begins what is due, one job of a provider and of a scope at a time. It holds
-//! the texts that are worked on, in memory alone and for as long as they are worked on.
+//! The queue at work: takes work from memory and starts the jobs that are due, one of a provider and of a scope at a
+//! time. It holds the texts of running jobs, in memory alone and only as long as they run.
 
 mod sweeping;
 
@@ -20,11 +20,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
-/// Most texts that are held of one kind of work; what is offered besides is offered again. Work of one kind that cannot go
-/// on, since its model is held, keeps no other kind from being done.
+/// The most texts held of one kind of work; others are offered again. Work of one kind that cannot go on, since its
+/// model is held, does not block other kinds.
 const TEXTS: usize = 16;
-/// Longest and shortest time that work is kept from being offered again, ms. Nobody else takes work, so what a restart
-/// loses is offered again after it.
+/// Longest and shortest time that work is kept from being offered again, ms. No other process takes work, so work that
+/// a restart loses is offered again after it.
 const LEASE_MS: (u32, u32) = (5000, 60_000);
 /// How long a text is held that is not offered again.
 pub(crate) const STALE: Duration = Duration::from_secs(600);
@@ -32,7 +32,7 @@ pub(crate) const STALE: Duration = Duration::from_secs(600);
 const REST: Duration = Duration::from_secs(30);
 /// The least time between two looks for work.
 const BREATH: Duration = Duration::from_secs(1);
-/// What the tokens of a day are called among what is held.
+/// The name of the daily token limit in the list of held resources.
 pub(crate) const TOKENS: &str = "tokens a day";
 const DAY_MS: u64 = 86_400_000;
 
@@ -58,9 +58,9 @@ pub(crate) struct Queue {
     pub(crate) memory: Link<MemoryClient>,
     pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) recorder: Recorder,
-    /// What memory gave, by the job that it is, and when it gave it last.
+    /// The material that memory sent, by job, and the time at which memory sent it last.
     texts: RefCell<HashMap<JobId, (Work, Instant)>>,
-    /// Since when texts are gathered: what has none may not have been offered again yet.
+    /// The time since which texts are gathered: work without one may not have been offered again yet.
     gathering: Cell<Instant>,
     pub(crate) flying: RefCell<HashMap<JobId, Flight>>,
     quotas: RefCell<BTreeMap<String, Quota>>,
@@ -109,8 +109,8 @@ impl Queue {
         self.texts.borrow_mut().remove(&id);
     }
 
-    /// Lets go of every text that memory gave so long ago: it may be forgotten there, and then goes nowhere. What is work
-    /// still is offered again.
+    /// Drops every text that memory gave longer ago than `age`: it may be forgotten there, and must then go nowhere.
+    /// Work that is still open is offered again.
     pub(crate) fn let_go(&self, age: Duration) {
         let mut texts = self.texts.borrow_mut();
         let held = texts.len();
@@ -141,7 +141,7 @@ impl Queue {
         }
         if self.is_paused() {
             self.look.set(Instant::now() + REST);
-            // Texts were let go of, so what waits has none: that nobody offers it says nothing now.
+            // Texts were dropped, so waiting jobs have none: a missing offer means nothing now.
             return self.sweep_old(kit::now_ms()).await;
         }
         if tasks.is_empty() {
@@ -181,7 +181,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether it is out of the way of what stands behind it: its text is held, or it was given up or is under way.
+    /// Returns true if it does not block the work behind it: its text is held, or it was given up or is under way.
     fn keep_one(&self, work: Work, now_ms: u64) -> Result<bool, StoreFault> {
         let job = job_of(&work, now_ms);
         let id = job.info.id;
@@ -202,10 +202,10 @@ impl Queue {
         self.store.paused().unwrap_or(true)
     }
 
-    /// What is to be begun next.
+    /// The next job to start.
     pub(crate) fn next(&self, now_ms: u64) -> Result<Option<(Job, Candidate)>, StoreFault> {
         let mut waiting = self.store.list(JobState::Waiting)?;
-        // What is chosen is read whole; the others are only compared.
+        // Only the chosen job is read whole; the others are only compared.
         let texts = self.texts.borrow();
         waiting.retain(|job| job.view.info.kind == JobKind::Ask || texts.contains_key(&job.view.info.id));
         let candidates: Vec<Candidate> = waiting.iter().map(|job| job.candidate(self.model(job))).collect();
@@ -217,7 +217,7 @@ impl Queue {
             let held = quotas.get(&job.resource).is_some_and(|quota| now_ms < quota.until_ms);
             let busy =
                 |flight: &Flight| (asks && flight.resource == job.resource) || flight.scope == job.scope;
-            // What this machine's own model reads is nobody's to pay.
+            // Nobody pays for the calls of this machine's own model.
             let paid = asks && !is_local(&job.resource);
             !(flying.values().any(busy) || (asks && held) || (paid && spent))
         };
@@ -250,13 +250,13 @@ impl Queue {
         Ok(most > 0 && self.store.spent(now_ms)? >= most)
     }
 
-    /// Holds a provider for so long.
+    /// Holds a provider until then.
     pub(crate) fn hold(&self, model: Option<&str>, until_ms: u64, reason: &str) {
         let quota = Quota { until_ms, reason: reason.to_owned() };
         self.quotas.borrow_mut().insert(resource_of(model), quota);
     }
 
-    /// What is held now, for people.
+    /// The resources on hold now, for people.
     pub(crate) fn held(&self, now_ms: u64) -> Result<List<Held, 16>, StoreFault> {
         let mut quotas = self.quotas.borrow_mut();
         quotas.retain(|_, quota| now_ms < quota.until_ms);
@@ -276,14 +276,14 @@ impl Queue {
         Ok(List::clip(held))
     }
 
-    /// How long nothing happens by itself.
+    /// The time until the next event of the queue's own.
     pub(crate) fn rest(&self) -> Duration {
         let now_ms = kit::now_ms();
         let until_look = self.look.get().saturating_duration_since(Instant::now());
         let waiting = self.store.list(JobState::Waiting).unwrap_or_default();
         let due = waiting.iter().map(|job| job.view.info.due_ms).filter(|due| *due > now_ms).min();
         let until_due = due.map(|due| Duration::from_millis(due - now_ms));
-        // What is held is looked at again by and by.
+        // Resources on hold are looked at again from time to time.
         until_due.unwrap_or(REST).min(until_look).min(REST)
     }
 }

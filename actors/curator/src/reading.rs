@@ -1,5 +1,4 @@
-//! Reading what a model answered, and quoting what it is given. Pure. What a model says is taken for data of one shape or
-//! for nothing.
+//! Reads a model's answer, and quotes its input. Pure. An answer is data of one shape or nothing.
 
 use ipc_proto::ids::JobId;
 use ipc_proto::{List, Text};
@@ -18,7 +17,7 @@ pub(crate) struct Answer {
 const THOUGHTS: [(&str, &str); 3] =
     [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<seed:think>", "</seed:think>")];
 
-/// What was wrong with an answer. It holds nothing of it.
+/// The fault of a model's answer. It holds nothing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Wrong {
     /// It breaks off.
@@ -30,7 +29,7 @@ pub(crate) enum Wrong {
 }
 
 /// The answer without the model's reasoning.
-pub(crate) fn said(text: &str) -> &str {
+pub(crate) fn trimmed(text: &str) -> &str {
     let mut rest = text;
     for (open, close) in THOUGHTS {
         if let Some((_, after)) = rest.rsplit_once(close) {
@@ -48,7 +47,7 @@ pub(crate) fn json<T: DeserializeOwned>(answer: &Answer) -> Result<T, Wrong> {
     if answer.cut {
         return Err(Wrong::Truncated);
     }
-    let text = said(&answer.text);
+    let text = trimmed(&answer.text);
     let begin = text.find(['{', '[']).unwrap_or_default();
     let end = text.rfind(['}', ']']).map_or(text.len(), |end| end + 1);
     let inner = text.get(begin..end).unwrap_or(text);

@@ -1,6 +1,5 @@
-//! Whether an observation says what another one says already, or takes its place. Likeness decides at both ends; between
-//! them a model does, and where it fails the observation is new. What is less trusted never takes the place of what is
-//! trusted more.
+//! Decides if an observation repeats another one or replaces it. Similarity decides at both ends; between them a model
+//! does, and where it fails the observation is new. An observation never replaces one that is trusted more.
 
 use crate::failure::Failure;
 use crate::model::Asking;
@@ -10,13 +9,13 @@ use crate::store::Job;
 use ipc_proto::memory::{Kind, Row, Settled};
 use serde::Deserialize;
 
-/// What the model is to do.
+/// The instruction for the model.
 const SYSTEM: &str = "Notes of a programmer are quoted below: a new one, and numbered older ones like it. Say whether the new \
     one says something new, says the same as an older one, or makes an older one out of date. Answer with one JSON object \
     and nothing else: {\"outcome\": one of \"new_fact\", \"duplicate\", \"update\", \"of\": the number of the older one, \
     and 0 where it is new, \"reason\": a few words}";
 
-/// What a model answers.
+/// The model's answer.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {
@@ -26,7 +25,7 @@ enum Outcome {
 }
 
 #[derive(Debug, Deserialize)]
-struct Judged {
+struct Verdict {
     outcome: Outcome,
     #[serde(default)]
     of: usize,
@@ -51,7 +50,7 @@ pub(crate) async fn resolve(
         return Ok(Settled::Distinct(id));
     }
     match judge(queue, job, row, &doubtful).await {
-        Ok(judged) => Ok(settled(row, &doubtful, &judged)),
+        Ok(verdict) => Ok(settled(row, &doubtful, &verdict)),
         Err(Failure::Unusable(reason)) => {
             tracing::info!(job = %job.view.info.id, reason, "taken for new");
             Ok(Settled::Distinct(id))
@@ -60,27 +59,27 @@ pub(crate) async fn resolve(
     }
 }
 
-async fn judge(queue: &Queue, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<Judged, Failure> {
+async fn judge(queue: &Queue, job: &Job, row: &Row, doubtful: &[&Row]) -> Result<Verdict, Failure> {
     let label = doubtful.iter().fold(row.entry.label.clone(), |label, row| label.join(&row.entry.label));
-    let mut parts = vec![("new".to_owned(), told(row))];
-    parts.extend((1..).zip(doubtful).map(|(number, row): (usize, _)| (number.to_string(), told(row))));
-    let parts: Vec<(&str, &str)> = parts.iter().map(|(name, told)| (name.as_str(), told.as_str())).collect();
+    let mut parts = vec![("new".to_owned(), described(row))];
+    parts.extend((1..).zip(doubtful).map(|(number, row): (usize, _)| (number.to_string(), described(row))));
+    let parts: Vec<(&str, &str)> = parts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let asking = Asking { by: queue.asker(job), label: &label, system: SYSTEM, input: quoted(&parts) };
     queue.ask_json(&asking).await
 }
 
-fn told(row: &Row) -> String {
+fn described(row: &Row) -> String {
     match &row.entry.detail.kind {
         Kind::Observation(seen) => format!("{}. {}", seen.title, row.entry.content),
         _ => row.entry.content.to_string(),
     }
 }
 
-/// What is told to memory. A number that names no row is no verdict.
-fn settled(row: &Row, doubtful: &[&Row], judged: &Judged) -> Settled {
+/// The verdict that memory receives. A number that names no row is no verdict.
+fn settled(row: &Row, doubtful: &[&Row], verdict: &Verdict) -> Settled {
     let id = row.entry.id;
-    let other = judged.of.checked_sub(1).and_then(|at| doubtful.get(at));
-    match (judged.outcome, other) {
+    let other = verdict.of.checked_sub(1).and_then(|at| doubtful.get(at));
+    match (verdict.outcome, other) {
         (Outcome::Duplicate, Some(other)) => Settled::Duplicate { id, of: other.entry.id },
         (Outcome::Update, Some(other)) if row.entry.label.trust <= other.entry.label.trust => {
             Settled::Supersedes { id, old: other.entry.id }
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn a_stranger_s_note_never_takes_the_place_of_one_that_is_trusted_more() {
         let (mine, theirs) = (row(1, Trust::User), row(2, Trust::Untrusted));
-        let update = Judged { outcome: Outcome::Update, of: 1 };
+        let update = Verdict { outcome: Outcome::Update, of: 1 };
         let (id, old) = (theirs.entry.id, mine.entry.id);
         assert_eq!(settled(&theirs, &[&mine], &update), Settled::Distinct(id));
         assert_eq!(settled(&mine, &[&theirs], &update), Settled::Supersedes { id: old, old: id });
@@ -117,8 +116,8 @@ mod tests {
         let (one, other) = (row(1, Trust::User), row(2, Trust::User));
         for of in [0, 2, usize::MAX] {
             for outcome in [Outcome::Update, Outcome::Duplicate] {
-                let judged = Judged { outcome, of };
-                assert_eq!(settled(&one, &[&other], &judged), Settled::Distinct(one.entry.id), "{of}");
+                let verdict = Verdict { outcome, of };
+                assert_eq!(settled(&one, &[&other], &verdict), Settled::Distinct(one.entry.id), "{of}");
             }
         }
     }

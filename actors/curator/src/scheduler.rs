@@ -16,13 +16,13 @@ use tokio::sync::Notify;
 const AT_ONCE: usize = 8;
 /// Why a job waits again whose end was not written down.
 const UNWRITTEN: &str = "how it ended could not be written down";
-/// Why a job is given up that was tried as often as may be and never came to an end.
+/// The reason for giving up a job that was tried as often as it may be and never came to an end.
 const UNENDED: &str = "it was begun as often as may be, and no try came to an end";
 /// Longest that one job may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Queue {
-    /// Has wait again what is not under way any more, though how it ended could not be written down.
+    /// Requeues jobs that are not under way any more, though their end could not be written.
     fn take_back(&self, now_ms: u64) -> Result<(), StoreFault> {
         let flying = self.flying.borrow();
         for id in self.store.running()?.into_iter().filter(|id| !flying.contains_key(id)) {
@@ -31,7 +31,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Begins what can be begun.
+    /// Starts the jobs that can be started.
     pub(crate) fn begin(self: &Rc<Self>) -> Result<(), StoreFault> {
         self.take_back(kit::now_ms())?;
         if self.is_paused() {
@@ -90,7 +90,7 @@ pub(crate) async fn run_job(queue: Rc<Queue>, job: Job, aborted: Rc<Notify>) {
     queue.wake.notify_one();
 }
 
-/// Does it, and gives what came of it to memory.
+/// Does it, and gives memory the result.
 async fn work_on(queue: &Queue, job: &Job) -> Result<Done, Failure> {
     let id = job.view.info.id;
     if job.view.info.kind == JobKind::Ask {
@@ -100,7 +100,7 @@ async fn work_on(queue: &Queue, job: &Job) -> Result<Done, Failure> {
     let settled = crate::finish::handle(queue, job, &given).await?;
     kit::fault_point!("curator.answered");
     match queue.settle(&given.scope, settled).await {
-        // The plain record stands; that nothing comes of it is said as well, so that it is not offered again.
+        // The plain record stands; the lack of a result is reported as well, so that it is not offered again.
         Err(Failure::Unusable(reason)) => {
             let Some(nothing) = nothing(&job.view.info) else { return Err(Failure::Permanent(reason)) };
             tracing::warn!(job = %id, reason, "what came of it is not kept");

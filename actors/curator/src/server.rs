@@ -1,4 +1,5 @@
-//! The process: its queue, opened before the seal, and the one interface. Handlers translate; the table says who calls.
+//! The process: its queue, opened before the seal, and the one interface. Handlers translate; the table says who may
+//! call.
 
 use crate::queue::Queue;
 use crate::rerank;

@@ -1,11 +1,10 @@
-//! The queue's database. It touches one file in the process's own folder; every change is durable when it returns. No text
-//! of anybody's memory is ever written: a job of memory's is named by which row or session it is about.
+//! The queue's database. It touches one file in the process's own folder; every change is durable when it returns. No
+//! text of a memory is ever written: a job of memory's is named by its row or session.
 
 use crate::order::Candidate;
 use crate::work::resource_of;
-use ipc_proto::curator::{AnswerType, JobInfo, JobKind, JobState, JobView, Priority};
+use ipc_proto::curator::{JobInfo, JobState, JobView, Priority};
 use ipc_proto::ids::{JobId, UserId};
-use ipc_proto::memory::Area;
 use ipc_proto::model::ModelName;
 use ipc_proto::{List, Text};
 use migration::Room;
@@ -17,7 +16,7 @@ use std::path::Path;
 
 /// The file in the process's own folder.
 pub(crate) const FILE: &str = "jobs.db";
-/// What leads from version n to version n + 1.
+/// The steps of the schema: step n leads from version n to version n + 1.
 const STEPS: &[&str] = &[include_str!("schema1.sql")];
 const ROOM: Room = Room { log_bytes: 1 << 20, statements: 32 };
 /// Most jobs that wait.
@@ -35,7 +34,7 @@ const COLUMNS: &str = "id, kind, state, priority, owner, area, about, created_ms
 const BRIEF: &str = "id, kind, state, priority, owner, area, about, created_ms, due_ms, attempts, reason, model, wants, \
     '', '', seq";
 
-/// Why the queue did not do what it was asked.
+/// The reasons for which the queue failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreFault {
     /// The database's own word.
@@ -64,7 +63,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Opens it, makes it or brings it up to date. What a former life had under way waits again: nobody works on it.
+    /// Opens it, makes it or brings it up to date. Jobs that an earlier process had under way wait again.
     pub(crate) fn open(file: &Path) -> Result<Self, StoreFault> {
         let store = Self { db: migration::open(file, STEPS, ROOM)? };
         store.run("UPDATE job SET state = 'waiting' WHERE state = 'running'", [])?;
@@ -161,7 +160,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the answer to a prompt, and what is wrong with it.
+    /// Stores the answer to a prompt, and its fault.
     pub(crate) fn answered(
         &self,
         id: JobId,
@@ -189,7 +188,7 @@ impl Store {
         Ok(())
     }
 
-    /// Writes what can be changed of a job, as it stands here.
+    /// Writes the columns of a job that can change, with these values.
     pub(crate) fn change(&self, job: &JobView) -> Result<(), StoreFault> {
         let sql = "UPDATE job SET priority = ?2, model = ?3, prompt = ?4 WHERE id = ?1";
         let model = job.info.model.as_ref().map_or("", |model| model.as_str());
@@ -225,7 +224,7 @@ impl Store {
         self.number("SELECT tokens FROM used WHERE day = ?1", [sql_number(now_ms / DAY_MS)])
     }
 
-    /// What was given up or answered and is too old or too much.
+    /// Jobs that were given up or answered and are too old or too many.
     pub(crate) fn old(&self, now_ms: u64) -> Result<Vec<Job>, StoreFault> {
         let oldest = sql_number(now_ms.saturating_sub(KEPT_MS));
         let mut old = Vec::new();
@@ -268,8 +267,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
     let model: String = row.get(11)?;
     let info = JobInfo {
         id: JobId::from_bytes(row.get(0)?),
-        kind: said(row, 1)?,
-        state: said(row, 2)?,
+        kind: enum_value(row, 1)?,
+        state: enum_value(row, 2)?,
         priority: priority(row.get(3)?),
         owner: UserId::from_bytes(row.get(4)?),
         area: parsed(&row.get::<_, String>(5)?, 5)?,
@@ -282,37 +281,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Job> {
     };
     let view = JobView {
         info,
-        wants: said(row, 12)?,
+        wants: enum_value(row, 12)?,
         prompt: Text::clip(&row.get::<_, String>(13)?),
         answer: Text::clip(&row.get::<_, String>(14)?),
     };
     Ok(Job { view, seq: row.get(15)? })
-}
-
-/// A new job.
-pub(crate) fn new_job(
-    id: JobId,
-    kind: JobKind,
-    priority: Priority,
-    (owner, area): (UserId, Area),
-    about: &str,
-    now_ms: u64,
-) -> JobView {
-    let info = JobInfo {
-        id,
-        kind,
-        state: JobState::Waiting,
-        priority,
-        owner,
-        area,
-        about: Text::clip(about),
-        model: None,
-        attempts: 0,
-        created_ms: now_ms,
-        due_ms: now_ms,
-        reason: Text::default(),
-    };
-    JobView { info, wants: AnswerType::Json, prompt: Text::default(), answer: Text::default() }
 }
 
 /// The first of these, as a list of the interface.
@@ -328,7 +301,7 @@ fn word(value: impl Serialize) -> String {
     }
 }
 
-fn said<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+fn enum_value<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     parsed(&format!("\"{}\"", row.get::<_, String>(column)?), column)
 }
 
@@ -365,6 +338,9 @@ fn unsigned(number: i64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::work::new_job;
+    use ipc_proto::curator::JobKind;
+    use ipc_proto::memory::Area;
 
     fn job(n: u8, now_ms: u64) -> JobView {
         let whose = (UserId::from_bytes([1; 16]), Area::User);

@@ -1,5 +1,5 @@
-//! What came of a session: by a model if there is one, else by counting. Of fewer than two observations there is nothing to
-//! say.
+//! Summarises a session: by a model if there is one, else by counting. A session of fewer than two observations gets no
+//! summary.
 
 use crate::compress::names;
 use crate::failure::Failure;
@@ -34,14 +34,14 @@ const TYPES: [(ObservationType, &str); 6] = [
     (ObservationType::Change, "change"),
 ];
 
-/// What the model is to do.
+/// The instruction for the model.
 const SYSTEM: &str = "You keep the notes of a programmer. Sum up the session whose observations are quoted below. Answer with \
     one JSON object and nothing else: {\"summary\": 2 to 4 sentences, \"request\": what was asked for, \
     \"investigated\": what was looked into, \"learned\": what was learned, \"completed\": what was done, \
     \"next_steps\": what is left, \"key_decisions\": [short sentences], \"files_modified\": [paths], \
     \"concepts\": [at most 8 words]}";
 
-/// What a model answers.
+/// The model's answer.
 #[derive(Debug, Deserialize)]
 struct Summed {
     summary: String,
@@ -103,8 +103,8 @@ async fn by_model(
     seen: &[(&Row, &Observation)],
     label: &Label,
 ) -> Result<Summed, Failure> {
-    let told: Vec<String> = seen.iter().map(|(row, seen)| told(row, seen)).collect();
-    let parts: Vec<(&str, &str)> = told.iter().map(|told| ("observation", told.as_str())).collect();
+    let described: Vec<String> = seen.iter().map(|(row, seen)| described(row, seen)).collect();
+    let parts: Vec<(&str, &str)> = described.iter().map(|text| ("observation", text.as_str())).collect();
     let asking = Asking { by: queue.asker(job), label, system: SYSTEM, input: quoted(&parts) };
     let summed: Summed = queue.ask_json(&asking).await?;
     if summed.summary.trim().is_empty() {
@@ -114,7 +114,7 @@ async fn by_model(
 }
 
 /// An observation as a model is given it.
-fn told(row: &Row, seen: &Observation) -> String {
+fn described(row: &Row, seen: &Observation) -> String {
     let facts: Vec<&str> = seen.facts.iter().map(Text::as_str).collect();
     let files: Vec<&str> = seen.files_modified.iter().map(Text::as_str).collect();
     let whole = format!(
@@ -132,7 +132,7 @@ fn name(of: ObservationType) -> &'static str {
     TYPES.iter().find(|(it, _)| *it == of).map_or("observation", |(_, name)| name)
 }
 
-/// What can be said without a model.
+/// The summary that can be made without a model.
 fn counted(seen: &[(&Row, &Observation)]) -> Summed {
     let counts = TYPES.iter().filter_map(|(of, name)| {
         let count = seen.iter().filter(|(_, seen)| seen.r#type == *of).count();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_model_types_are_counted_and_the_first_decisions_and_commonest_concepts_named() {
+    fn without_a_model_a_summary_counts_types_and_names_concepts() {
         let mut rows: Vec<Row> =
             (0..7).map(|n| row(ObservationType::Decision, &format!("d{n}"), &["rare"])).collect();
         rows.push(row(ObservationType::Change, "c", &["common"]));

@@ -1,15 +1,41 @@
-//! What memory gives to work on, and what it is in the queue. Pure.
+//! The work that memory offers, and the job that it becomes in the queue. Pure.
 
-use crate::store::new_job;
-use ipc_proto::curator::{JobInfo, JobKind, JobView, Priority};
-use ipc_proto::ids::{JobId, MemoryId, SessionId};
-use ipc_proto::memory::{Scope, Settled, Task, Work};
+use ipc_proto::Text;
+use ipc_proto::curator::{AnswerType, JobInfo, JobKind, JobState, JobView, Priority};
+use ipc_proto::ids::{JobId, MemoryId, SessionId, UserId};
+use ipc_proto::memory::{Area, Scope, Settled, Task, Work};
 use sha2::{Digest, Sha256};
 
 /// The provider of a model, or the task that is routed; empty where no model is asked.
 pub(crate) fn resource_of(model: Option<&str>) -> String {
     let model = model.unwrap_or_default();
     model.split_once('/').map_or(model, |(provider, _)| provider).to_owned()
+}
+
+/// A new job.
+pub(crate) fn new_job(
+    id: JobId,
+    kind: JobKind,
+    priority: Priority,
+    (owner, area): (UserId, Area),
+    about: &str,
+    now_ms: u64,
+) -> JobView {
+    let info = JobInfo {
+        id,
+        kind,
+        state: JobState::Waiting,
+        priority,
+        owner,
+        area,
+        about: Text::clip(about),
+        model: None,
+        attempts: 0,
+        created_ms: now_ms,
+        due_ms: now_ms,
+        reason: Text::default(),
+    };
+    JobView { info, wants: AnswerType::Json, prompt: Text::default(), answer: Text::default() }
 }
 
 /// The job that a piece of work is: the same work is the same job, however often it is offered.
@@ -31,7 +57,7 @@ pub(crate) fn row_of(job: JobId, of: MemoryId) -> MemoryId {
     MemoryId::from_bytes(sixteen(&format!("row of {job} and {of}")))
 }
 
-/// What memory is told of a job that nothing comes of, where something can be told.
+/// The verdict that memory receives for a job without a result, where there is one.
 pub(crate) fn nothing(info: &JobInfo) -> Option<Settled> {
     let row = || info.about.parse::<MemoryId>().ok();
     match info.kind {
@@ -45,7 +71,7 @@ pub(crate) fn nothing(info: &JobInfo) -> Option<Settled> {
     }
 }
 
-/// Whose memory a job is about.
+/// The scope of the memory that a job is about.
 pub(crate) fn scope_of(info: &JobInfo) -> Scope {
     Scope { owner: info.owner, area: info.area.clone() }
 }

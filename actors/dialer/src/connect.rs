@@ -35,7 +35,7 @@ pub(crate) async fn connect(
 
 async fn attempt(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Whom the connection is for cannot set this itself, and without it streams stall by 44 ms.
+    // The receiver of the connection cannot set this itself, and without it streams stall by 44 ms.
     socket.set_nodelay(true)?;
     socket.connect(address).await
 }

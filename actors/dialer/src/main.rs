@@ -4,6 +4,7 @@
 
 mod connect;
 mod names;
+mod routes;
 mod rule;
 mod server;
 

@@ -79,7 +79,7 @@ impl Names {
 }
 
 fn resolver(servers: Vec<NameServerConfig>, options: ResolverOpts) -> Result<TokioResolver, NetError> {
-    // Of the configuration only the servers are taken: no domain and no search list.
+    // Only the servers of the configuration are used: no domain and no search list.
     let config = ResolverConfig::from_name_servers(servers);
     let mut builder =
         Resolver::builder_with_config(config, TokioRuntimeProvider::default()).with_options(options);
@@ -96,7 +96,7 @@ fn resolver(servers: Vec<NameServerConfig>, options: ResolverOpts) -> Result<Tok
     builder.build()
 }
 
-/// Lines of `address name...`; what is neither is skipped, as everybody does.
+/// Lines of `address name...`; other lines are skipped, as resolvers do.
 fn hosts_of(text: &str) -> BTreeMap<Host, Vec<IpAddr>> {
     let mut hosts: BTreeMap<Host, Vec<IpAddr>> = BTreeMap::new();
     for line in text.lines() {

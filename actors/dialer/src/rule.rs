@@ -1,7 +1,8 @@
-//! Who may be connected to what: one pure decision. Nothing here resolves, connects or waits.
+//! Decides which process may be connected to which addresses. Pure: nothing here resolves, connects or waits.
 //!
 //! A name is decided on before it is resolved (a DNS question alone can carry data out), and its addresses after.
 
+use crate::routes::LocalNetworks;
 use address::Unfit;
 use ipc_proto::config;
 use ipc_proto::dialer::{DialError, Host, HostPort, NoHost};
@@ -9,7 +10,7 @@ use manifest::Process;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// What each caller may reach.
+/// The hosts that each caller may reach.
 pub(crate) struct Rules {
     /// Hosts that credproxy may reach; their addresses must be public.
     bound: BTreeSet<HostPort>,
@@ -45,19 +46,20 @@ impl Rules {
         if may { Ok(()) } else { Err(DialError::NotAllowed) }
     }
 
-    /// Returns whether `caller` may be connected to this host at these addresses. One bad address spoils them all: who
-    /// answers one private address among public ones is trying something.
+    /// Returns whether `caller` may be connected to this host at these addresses. One bad address spoils them all: a name
+    /// that has one private address among public ones is an attack. `local` is read only where addresses must be public.
     pub(crate) fn decide(
         &self,
         caller: Process,
         target: &HostPort,
         addresses: &[IpAddr],
+        local: impl FnOnce() -> Result<LocalNetworks, DialError>,
     ) -> Result<(), DialError> {
         self.may_ask(caller, target)?;
         let fits: fn(&IpAddr) -> bool = match caller {
             Process::Web if self.private.contains(target) => |_| true,
             Process::Credproxy if self.loopback.contains(target) => IpAddr::is_loopback,
-            _ => return address::may_connect(addresses).map_err(refusal),
+            _ => return outside(addresses, local),
         };
         match addresses {
             [] => Err(DialError::Unresolved),
@@ -65,6 +67,17 @@ impl Rules {
             _ => Err(DialError::NotPublic),
         }
     }
+}
+
+/// Returns whether all these addresses are of the public internet, and none of this machine or of its links.
+fn outside(
+    addresses: &[IpAddr],
+    local: impl FnOnce() -> Result<LocalNetworks, DialError>,
+) -> Result<(), DialError> {
+    address::may_connect(addresses).map_err(refusal)?;
+    let local = local()?;
+    let found = addresses.iter().find(|address| local.holds(**address));
+    found.map_or(Ok(()), |address| Err(DialError::Local { address: *address }))
 }
 
 const fn refusal(unfit: Unfit) -> DialError {
@@ -107,12 +120,24 @@ mod tests {
 
     fn ask(caller: Process, host: &str, port: u16, addresses: &[&str]) -> Result<(), DialError> {
         let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        rules().decide(caller, &target(host, port)?, &addresses)
+        rules().decide(caller, &target(host, port)?, &addresses, || Ok(local()))
+    }
+
+    /// A machine at 198.41.0.4/24 and 2600:1f00::4/64, with a gateway on its link.
+    fn local() -> LocalNetworks {
+        let v4 = "|-- 198.41.0.0\n/24 link UNICAST\n|-- 198.41.0.4\n/32 host LOCAL\n";
+        let none = "0".repeat(32);
+        let row = |to: &str, flags: &str| format!("{to} {none} 00 {none} 0 0 0 {flags} e0\n");
+        let v6 = [
+            row("26001f00000000000000000000000000 40", "00000001"),
+            row("26001f00000000000000000000000004 80", "80200001"),
+        ];
+        LocalNetworks::parse(v4, &v6.concat())
     }
 
     // Holds P4-05.
     #[test]
-    fn credproxy_reaches_the_hosts_of_the_configuration_in_any_spelling_and_no_other() {
+    fn credproxy_reaches_configured_hosts_in_any_spelling_and_no_other() {
         let allowed = [
             ("api.example.com", 443),
             ("API.EXAMPLE.COM.", 443),
@@ -149,12 +174,12 @@ mod tests {
         }
     }
 
-    /// Host, port, what it resolves to, and what comes of it.
+    /// Host, port, the addresses it resolves to, and the decision.
     type Case<'a> = (&'a str, u16, &'a [&'a str], Result<(), DialError>);
 
     // Holds P4-05.
     #[test]
-    fn web_reaches_any_host_at_public_addresses_and_those_of_the_owner_wherever_they_are() {
+    fn web_reaches_public_addresses_and_the_owners_hosts_anywhere() {
         let cases: [Case<'_>; 15] = [
             ("any.example.org", 443, &[PUBLIC], Ok(())),
             ("any.example.org", 8080, &[PUBLIC, "2a00:1450::1"], Ok(())),
@@ -205,6 +230,35 @@ mod tests {
             assert_eq!(answer, Err(DialError::NotPublic), "{addresses:?}");
         }
         assert_eq!(ask(Process::Credproxy, "api.example.com", 443, &[]), Err(DialError::Unresolved));
+    }
+
+    // Holds P4-32.
+    #[test]
+    fn an_address_of_this_machine_or_its_links_is_refused_by_name() {
+        for text in ["198.41.0.4", "198.41.0.9", "2600:1f00::4", "2600:1f00::9"] {
+            let refused = Err(DialError::Local { address: text.parse().unwrap() });
+            for caller in [Process::Credproxy, Process::Web] {
+                assert_eq!(ask(caller, "api.example.com", 443, &[text]), refused, "{text}");
+                assert_eq!(ask(caller, "api.example.com", 443, &[PUBLIC, text]), refused, "{text}");
+            }
+            assert_eq!(ask(Process::Web, "wiki.test", 443, &[text]), Ok(()), "{text}");
+        }
+        let said = ask(Process::Web, "a.test", 80, &["198.41.0.4"]).unwrap_err().to_string();
+        assert!(said.contains("198.41.0.4") && said.contains("[web] private_hosts"), "{said}");
+        assert_eq!(ask(Process::Web, "a.test", 80, &["198.41.1.4"]), Ok(()));
+    }
+
+    #[test]
+    fn unreadable_routes_refuse_public_hosts_and_spare_the_owners() {
+        let decide = |caller, host, port, address: &str| {
+            let addresses = [address.parse().unwrap()];
+            rules().decide(caller, &target(host, port).unwrap(), &addresses, || Err(DialError::Routes))
+        };
+        assert_eq!(decide(Process::Web, "any.example.org", 443, PUBLIC), Err(DialError::Routes));
+        assert_eq!(decide(Process::Credproxy, "api.example.com", 443, PUBLIC), Err(DialError::Routes));
+        assert_eq!(decide(Process::Web, "any.example.org", 443, "10.0.0.1"), Err(DialError::NotPublic));
+        assert_eq!(decide(Process::Web, "wiki.test", 443, "10.0.0.9"), Ok(()));
+        assert_eq!(decide(Process::Credproxy, "localhost", 8080, "127.0.0.1"), Ok(()));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use crate::connect::{self, connect};
 use crate::names::Names;
+use crate::routes::{LocalNetworks, RouteTables};
 use crate::rule::{Rules, target};
 use ipc_proto::Text;
 use ipc_proto::config;
@@ -24,10 +25,11 @@ const FILE_BOUND: u64 = 1024 * 1024;
 /// The process.
 pub(crate) struct Dialer(Rc<State>);
 
-/// What all edges share.
+/// The state that all edges share.
 pub(crate) struct State {
     rules: Rules,
     names: Names,
+    routes: RouteTables,
     slots: Semaphore,
     next: Cell<u64>,
 }
@@ -45,8 +47,10 @@ impl kit::Actor for Dialer {
         if let Err(fault) = asked.and_then(|text| names.ask(&text).map_err(|fault| fault.to_string())) {
             tracing::warn!(%fault, "names other than those of /etc/hosts will not resolve");
         }
+        let routes = RouteTables::open().map_err(|fault| OpenFault::new("the route tables", fault))?;
         // Tickets grow over all lives of this process, so that the lowest is always the oldest.
-        Ok(State { rules, names, slots: Semaphore::new(AT_ONCE), next: Cell::new(kit::now_ms() << 16) })
+        let (slots, next) = (Semaphore::new(AT_ONCE), Cell::new(kit::now_ms() << 16));
+        Ok(State { rules, names, routes, slots, next })
     }
 
     async fn start(opened: State, _: Host) -> Self {
@@ -98,8 +102,15 @@ impl State {
         self.rules.may_ask(caller, &target)?;
         let _slot = self.slots.try_acquire().map_err(|_| DialError::Busy)?;
         let addresses = self.names.resolve(&target.host).await?;
-        self.rules.decide(caller, &target, &addresses)?;
+        self.rules.decide(caller, &target, &addresses, || self.local())?;
         connect(&addresses, port, connect::PATIENCE).await
+    }
+
+    fn local(&self) -> Result<LocalNetworks, DialError> {
+        self.routes.read().map_err(|fault| {
+            tracing::error!(%fault, "no address can be judged");
+            DialError::Routes
+        })
     }
 
     fn ticket(&self) -> Ticket {

@@ -1,6 +1,6 @@
-//! Everything that the libraries beneath ask the machine once: how many cores there are, which instructions, how large its
-//! caches. It is asked before the seal, after which the answer would be death; and whatever they would share out among
-//! threads is done in the one thread that there is.
+//! Asks everything that the libraries beneath ask the machine once: the number of cores, the instructions, the size of
+//! the caches. This happens before the seal, after which the answer would be death; and work that they would divide
+//! among threads is done in the one thread that there is.
 
 use crate::model::{self, Fault};
 

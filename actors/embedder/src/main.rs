@@ -9,9 +9,9 @@ mod server;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    match words.next().as_deref() {
-        Some("--offline") => offline::run(words),
+    let mut args = std::env::args().skip(1);
+    match args.next().as_deref() {
+        Some("--offline") => offline::run(args),
         _ => kit::run::<server::Process>(),
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     /// The files are of no use.
     #[error(transparent)]
     Files(#[from] Unusable),
-    /// The words cannot be used.
+    /// The vocabulary cannot be used.
     #[error("the words of the model cannot be used: {0}")]
     Words(String),
     /// The numbers cannot be worked with.
@@ -26,7 +26,7 @@ pub(crate) enum Fault {
     /// The machine does not let it.
     #[error("numbers cannot be worked on here: {0}")]
     Machine(String),
-    /// What came of a text is no vector.
+    /// The result for a text is no vector.
     #[error("the model made nothing of this text")]
     Nothing,
 }
@@ -39,9 +39,9 @@ impl From<tokenizers::Error> for Fault {
 
 /// A model that is loaded.
 pub(crate) struct Model {
-    words: Tokenizer,
+    tokenizer: Tokenizer,
     bert: BertModel,
-    /// What its files come to.
+    /// The hash of the model's files.
     pub(crate) hash: String,
 }
 
@@ -58,12 +58,12 @@ impl Model {
         }
         let builder = VarBuilder::from_tensors(tensors, DType::F32, &Device::Cpu);
         let bert = BertModel::load(builder, &config(&read.form))?;
-        Ok(Self { words: tokenizer(&read.words, &read.form)?, bert, hash: read.hash })
+        Ok(Self { tokenizer: tokenizer(&read.vocabulary, &read.form)?, bert, hash: read.hash })
     }
 
     /// The vector of a text, of length 1.
     pub(crate) fn vector(&self, text: &str) -> Result<Vec<f32>, Fault> {
-        let pieces = self.words.encode(text, true)?;
+        let pieces = self.tokenizer.encode(text, true)?;
         if pieces.is_empty() {
             return Err(Fault::Nothing);
         }
@@ -79,8 +79,8 @@ impl Model {
     }
 }
 
-/// The numbers of a tensor as 32-bit floats. What a layer multiplies by lies in memory the other way round, as multiplying
-/// reads it: else it would be turned for each text.
+/// The numbers of a tensor as 32-bit floats. The factors of a layer lie in memory transposed, as the product reads
+/// them: else they would be transposed for each text.
 fn numbers(tensor: &weights::Tensor<'_>) -> Result<Tensor, candle_core::Error> {
     let dtype = match tensor.dtype {
         Dtype::F16 => DType::F16,
@@ -96,25 +96,25 @@ fn numbers(tensor: &weights::Tensor<'_>) -> Result<Tensor, candle_core::Error> {
 }
 
 fn tokenizer(json: &[u8], form: &Form) -> Result<Tokenizer, Fault> {
-    let mut words = Tokenizer::from_bytes(json)?;
+    let mut tokenizer = Tokenizer::from_bytes(json)?;
     // Words can be added beside the pieces, and any number of them can be said to stand around each text.
-    let count = u32::try_from(form.words).unwrap_or(u32::MAX);
-    if words.get_vocab(true).values().any(|id| *id >= count) {
+    let count = u32::try_from(form.pieces).unwrap_or(u32::MAX);
+    if tokenizer.get_vocab(true).values().any(|id| *id >= count) {
         return Err(Fault::Words("there are more than config.json says".to_owned()));
     }
     let most = PIECES.min(form.positions);
-    if words.get_post_processor().is_some_and(|around| around.added_tokens(false) > most) {
+    if tokenizer.get_post_processor().is_some_and(|around| around.added_tokens(false) > most) {
         return Err(Fault::Words("more of them stand around a text than can be read".to_owned()));
     }
     let most = TruncationParams { max_length: most, ..TruncationParams::default() };
-    words.with_truncation(Some(most))?;
-    words.with_padding(None);
-    Ok(words)
+    tokenizer.with_truncation(Some(most))?;
+    tokenizer.with_padding(None);
+    Ok(tokenizer)
 }
 
 fn config(form: &Form) -> Config {
     Config {
-        vocab_size: form.words,
+        vocab_size: form.pieces,
         hidden_size: form.width,
         num_hidden_layers: form.layers,
         num_attention_heads: form.heads,
@@ -137,16 +137,16 @@ fn config(form: &Form) -> Config {
     }
 }
 
-/// Runs a model of zeros as large as a layer of MiniLM over as many word pieces as there may be, and lets go of it.
+/// Runs a model of zeros as large as a layer of MiniLM over as many word pieces as there may be, and drops it.
 pub(crate) fn rehearse() -> Result<(), Fault> {
-    const WORDS: &[u8] = br###"{"version": "1.0", "added_tokens": [],
+    const TOKENIZER: &[u8] = br###"{"version": "1.0", "added_tokens": [],
         "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true,
             "strip_accents": null, "lowercase": true},
         "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": null, "decoder": null,
         "model": {"type": "WordPiece", "unk_token": "u", "continuing_subword_prefix": "##",
             "max_input_chars_per_word": 100, "vocab": {"u": 0, "a": 1}}}"###;
     let form = Form {
-        words: 2,
+        pieces: 2,
         width: 384,
         layers: 1,
         heads: 12,
@@ -161,8 +161,8 @@ pub(crate) fn rehearse() -> Result<(), Fault> {
             VarBuilder::zeros(DType::F32, &Device::Cpu),
             &config(&Form { activation, ..form.clone() }),
         )?;
-        let model = Model { words: tokenizer(WORDS, &form)?, bert, hash: String::new() };
-        // Zeros come to nothing, and that is what is to be heard of them.
+        let model = Model { tokenizer: tokenizer(TOKENIZER, &form)?, bert, hash: String::new() };
+        // Zeros give no vector, and that is the expected answer.
         match model.vector(&"a b ".repeat(PIECES)) {
             Err(Fault::Nothing) | Ok(_) => {}
             Err(fault) => return Err(fault),

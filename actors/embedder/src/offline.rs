@@ -1,7 +1,7 @@
-//! `embedder --offline check FOLDER`: whether the model there can be used.
-//! `embedder --offline vectors FOLDER`: the lines of an evaluation, each with the vector of its text or question beside it.
-//! `agentctl memory eval --embedder` executes this between the lines and memory's own program. A line that is not
-//! understood goes on as it is: what is wrong with it, memory says by its number. It opens the model's files alone.
+//! `embedder --offline check FOLDER`: says if the model there can be used. `embedder --offline vectors FOLDER`: the
+//! lines of an evaluation, each with the vector of its text or question beside it. `agentctl memory eval --embedder`
+//! executes this between the lines and memory's own program. A line that is not understood is passed on as it is:
+//! memory reports its fault by its number. It opens the model's files alone.
 
 use crate::model::{Fault, Model};
 use ipc_proto::json;
@@ -15,9 +15,9 @@ use weights::Folder;
 const USAGE: u8 = 64;
 
 /// Runs offline.
-pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
-    let words: Vec<String> = words.collect();
-    let [command, folder] = words.as_slice() else { return misused() };
+pub(crate) fn run(args: impl Iterator<Item = String>) -> ExitCode {
+    let args: Vec<String> = args.collect();
+    let [command, folder] = args.as_slice() else { return misused() };
     let vectors = match command.as_str() {
         "vectors" => true,
         "check" => false,
@@ -27,7 +27,7 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     match Folder::open(Path::new(folder)).map_err(Fault::from).and_then(|folder| Model::load(&folder)) {
         Ok(model) => {
             if vectors {
-                // Where this fails, whoever read is gone, and says itself why.
+                // If this fails, the reader is gone, and reports the reason itself.
                 drop(with_vectors(&model, io::stdin().lock(), io::stdout().lock()));
             }
             ExitCode::SUCCESS
@@ -49,8 +49,8 @@ fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Re
     for (number, line) in from.split(b'\n').enumerate() {
         let line = line?;
         let line = if number == 0 { json::unmarked(&line) } else { &line };
-        let told = if line.len() > EVALUATION_LINE { None } else { told(model, line) };
-        to.write_all(told.as_deref().unwrap_or(line))?;
+        let line_out = if line.len() > EVALUATION_LINE { None } else { with_vector(model, line) };
+        to.write_all(line_out.as_deref().unwrap_or(line))?;
         to.write_all(b"\n")?;
         to.flush()?;
     }
@@ -58,7 +58,7 @@ fn with_vectors(model: &Model, from: impl BufRead, mut to: impl Write) -> io::Re
 }
 
 /// The line with a vector; none where there is none to be made.
-fn told(model: &Model, line: &[u8]) -> Option<Vec<u8>> {
+fn with_vector(model: &Model, line: &[u8]) -> Option<Vec<u8>> {
     let mut line = line.to_vec();
     json::mend(&mut line);
     let mut object: Value = serde_json::from_slice(&line).ok()?;

@@ -1,6 +1,6 @@
-//! The process: the model's files, opened before the seal, and the one method. The model is loaded when the first text comes
-//! and let go of when none has come for a while. One that cannot be used is said to be so, and why, and is tried again by
-//! itself, ever more seldom.
+//! The process: the model's files, opened before the seal, and the one method. The model is loaded when the first text
+//! comes and unloaded when none has come for a while. A model that cannot be used is reported with the reason, and is
+//! tried again ever more seldom.
 
 use crate::machine;
 use crate::model::{Fault, Model};
@@ -25,16 +25,16 @@ const LONGEST: Duration = Duration::from_secs(300);
 
 /// The process.
 pub(crate) struct Process {
-    desk: Rc<Desk>,
+    state: Rc<State>,
 }
 
-/// What the model is.
-enum Held {
+/// The state of the model.
+enum ModelState {
     /// Not loaded.
     Nothing,
     /// Loaded.
     Model(Box<Model>),
-    /// Of no use when it was tried last.
+    /// The model was unusable when it was tried last.
     Unusable(Broken),
 }
 
@@ -47,16 +47,16 @@ struct Broken {
     again: Instant,
 }
 
-/// How long a model is left alone that could not be loaded so often.
+/// The pause before a model that failed to load is tried again.
 fn pause(tries: u32) -> Duration {
     FIRST.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(LONGEST)
 }
 
 /// The model and its files.
-struct Desk {
+struct State {
     config: config::Embedder,
     folder: Folder,
-    held: RefCell<Held>,
+    model_state: RefCell<ModelState>,
     /// When a text came last.
     used: Cell<Instant>,
 }
@@ -74,34 +74,34 @@ impl kit::Actor for Process {
     }
 
     async fn start((config, folder): Self::Opened, _: Host) -> Self {
-        let (held, used) = (RefCell::new(Held::Nothing), Cell::new(Instant::now()));
-        let desk = Rc::new(Desk { config, folder, held, used });
-        drop(tokio::task::spawn_local(look_after(Rc::clone(&desk))));
-        Self { desk }
+        let (model_state, used) = (RefCell::new(ModelState::Nothing), Cell::new(Instant::now()));
+        let state = Rc::new(State { config, folder, model_state, used });
+        drop(tokio::task::spawn_local(look_after(Rc::clone(&state))));
+        Self { state }
     }
 
     async fn serve(&self, edge: Edge) {
-        edge.serve(FRAME_BOUND, Serving(Rc::clone(&self.desk)).serve()).await;
+        edge.serve(FRAME_BOUND, Serving(Rc::clone(&self.state)).serve()).await;
     }
 }
 
-/// Lets go of the model whenever it has not been used for so long, and tries one again that could not be loaded.
-async fn look_after(desk: Rc<Desk>) {
-    let idle = Duration::from_secs(desk.config.idle_seconds.into());
+/// Unloads the model when it has not been used for a while, and retries one that could not be loaded.
+async fn look_after(state: Rc<State>) {
+    let idle = Duration::from_secs(state.config.idle_seconds.into());
     loop {
         tokio::time::sleep(LOOK).await;
-        let mut held = desk.held.borrow_mut();
-        if matches!(*held, Held::Model(_)) && desk.used.get().elapsed() >= idle {
-            *held = Held::Nothing;
+        let mut model_state = state.model_state.borrow_mut();
+        if matches!(*model_state, ModelState::Model(_)) && state.used.get().elapsed() >= idle {
+            *model_state = ModelState::Nothing;
             tracing::info!("the model is let go of");
         }
-        drop(held);
-        desk.try_again();
+        drop(model_state);
+        state.try_again();
     }
 }
 
 #[derive(Clone)]
-struct Serving(Rc<Desk>);
+struct Serving(Rc<State>);
 
 impl Embedder for Serving {
     async fn embed(self, _: Context, by: Name, text: Text<RAW_BOUND>) -> Result<Vector, EmbedderError> {
@@ -112,26 +112,26 @@ impl Embedder for Serving {
     }
 
     async fn sound(self, _: Context) -> Result<(), EmbedderError> {
-        match &*self.0.held.borrow() {
-            Held::Unusable(broken) => Err(broken.error.clone()),
-            Held::Nothing | Held::Model(_) => Ok(()),
+        match &*self.0.model_state.borrow() {
+            ModelState::Unusable(broken) => Err(broken.error.clone()),
+            ModelState::Nothing | ModelState::Model(_) => Ok(()),
         }
     }
 }
 
-impl Desk {
+impl State {
     fn embed(&self, by: Name, text: &str) -> Result<Vector, EmbedderError> {
         if by.as_str() != self.config.name {
             return Err(EmbedderError::OtherModel);
         }
-        let mut held = self.held.borrow_mut();
-        if matches!(*held, Held::Nothing) {
-            *held = self.load(0);
+        let mut model_state = self.model_state.borrow_mut();
+        if matches!(*model_state, ModelState::Nothing) {
+            *model_state = self.load(0);
         }
-        let values = match &*held {
-            Held::Model(model) => model.vector(text).map_err(|fault| refusal(&fault)),
-            Held::Unusable(broken) => Err(broken.error.clone()),
-            Held::Nothing => Err(EmbedderError::Nothing),
+        let values = match &*model_state {
+            ModelState::Model(model) => model.vector(text).map_err(|fault| refusal(&fault)),
+            ModelState::Unusable(broken) => Err(broken.error.clone()),
+            ModelState::Nothing => Err(EmbedderError::Nothing),
         };
         // Loading takes a while as well, and counts as use.
         self.used.set(Instant::now());
@@ -141,18 +141,18 @@ impl Desk {
 
     /// Loads a model anew that could not be, where it is time to.
     fn try_again(&self) {
-        let mut held = self.held.borrow_mut();
-        if let Held::Unusable(broken) = &*held
+        let mut model_state = self.model_state.borrow_mut();
+        if let ModelState::Unusable(broken) = &*model_state
             && Instant::now() >= broken.again
         {
             let tries = broken.tries;
-            *held = self.load(tries);
+            *model_state = self.load(tries);
             self.used.set(Instant::now());
         }
     }
 
-    /// After so many times that it failed.
-    fn load(&self, tries: u32) -> Held {
+    /// Loads the model, after it failed this often.
+    fn load(&self, tries: u32) -> ModelState {
         let began = Instant::now();
         let loaded = Model::load(&self.folder).map_err(|fault| refusal(&fault)).and_then(|model| {
             let same = self.config.name.strip_prefix(LOCAL) == Some(&model.hash);
@@ -162,13 +162,13 @@ impl Desk {
             Ok(model) => {
                 let ms = began.elapsed().as_millis();
                 tracing::info!(name = %self.config.name, ms, "the model is loaded");
-                Held::Model(Box::new(model))
+                ModelState::Model(Box::new(model))
             }
             Err(error) => {
                 let tries = tries.saturating_add(1);
                 let pause = pause(tries);
                 tracing::error!(%error, again_s = pause.as_secs(), "no vectors are made");
-                Held::Unusable(Broken { error, tries, again: Instant::now() + pause })
+                ModelState::Unusable(Broken { error, tries, again: Instant::now() + pause })
             }
         }
     }
@@ -187,7 +187,7 @@ mod tests {
 
     // Holds P7-23.
     #[test]
-    fn a_model_that_cannot_be_loaded_is_tried_ever_more_seldom_and_never_given_up() {
+    fn a_broken_model_is_retried_ever_more_seldom() {
         let pauses: Vec<u64> = (1..=8).map(|tries| pause(tries).as_secs()).collect();
         assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
         assert_eq!(pause(u32::MAX), LONGEST);

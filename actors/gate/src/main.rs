@@ -2,52 +2,31 @@
 //! request meets bounds, schema, quota, label and policy, a person where policy says so, record, effect, label of the
 //! result and record of the outcome, in that order. It opens the owner's policies and nothing else, and must never
 //! let an effect go before its record.
+//!
+//! The modules form layers. From the bottom: `state`, `model`, `services`, `turn`, `inspection`, `decision` and `memory`, `passthrough`,
+//! `completion` and `effects`, `runner` and `operators`, `server`. A module uses those below it and none above it.
 
-mod alerted;
-mod answer;
-mod asking;
-mod assemble;
-mod boundary;
-mod calling;
-mod connection;
-mod context;
-mod decide;
+mod completion;
+mod decision;
 mod effects;
-mod engine;
-mod fetching;
-mod heart;
-mod host;
-mod money;
-mod notes;
+mod inspection;
+mod memory;
+mod model;
 mod offline;
 mod operators;
-mod pictures;
-mod plan;
-mod policies;
-mod quota;
-mod ready;
-mod recalling;
-mod relay;
-mod replay;
-mod running;
-mod scan;
+mod passthrough;
+mod runner;
 mod server;
-mod showing;
-mod source;
-mod speech;
-mod stages;
-mod taking;
-mod tell;
-mod thinking;
-mod waits;
-mod words;
+mod services;
+mod state;
+mod turn;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    match words.next().as_deref() {
-        Some("--offline") => offline::run(words),
+    let mut args = std::env::args().skip(1);
+    match args.next().as_deref() {
+        Some("--offline") => offline::run(args),
         _ => kit::run::<server::Gate>(),
     }
 }

@@ -1,8 +1,7 @@
-//! `gate --offline policy …`: the policy commands that need no host. `agentctl policy` executes this, so that what it
-//! shows is decided by the very code that the live gate runs. It reads the policy files it is told of and standard
-//! input, and must never touch the host's state.
+//! `gate --offline policy …`: the policy commands that need no host. `agentctl policy` executes this, so that the live gate's own
+//! code decides. It reads the named policy files and standard input, and never touches the host's state.
 
-mod shown;
+mod print;
 
 use policy::offline::{LINE, Question, Simulation, explain, files};
 use policy::{Engine, Invalid};
@@ -11,14 +10,15 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The arguments make no sense.
+/// Exit status for arguments that make no sense.
 const USAGE: u8 = 64;
+
 const USE: &str = "usage: gate --offline policy simulate [--policy FILE]...
        gate --offline policy check FILE... [--json]
        gate --offline policy show [NAME] [--json]
        gate --offline policy explain CALL [--policy FILE]... [--json]";
 
-/// Why a command failed.
+/// The reason for which a command failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error("{USE}")]
@@ -63,18 +63,18 @@ impl Failure {
     }
 }
 
-/// What was typed, in pieces.
-struct Words {
+/// The parsed arguments.
+struct Arguments {
     json: bool,
     policies: Vec<PathBuf>,
     rest: Vec<String>,
 }
 
-/// Runs offline.
-pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
-    let words = Words::read(words);
-    let as_json = words.as_ref().is_ok_and(|words| words.json);
-    let outcome = words.and_then(|words| command(&words));
+/// Runs one command.
+pub(crate) fn run(arguments: impl Iterator<Item = String>) -> ExitCode {
+    let arguments = Arguments::read(arguments);
+    let as_json = arguments.as_ref().is_ok_and(|arguments| arguments.json);
+    let outcome = arguments.and_then(|arguments| command(&arguments));
     let failure = match outcome {
         Ok(exit) => return exit,
         Err(failure) => failure,
@@ -87,31 +87,31 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     if matches!(failure, Failure::Usage) { ExitCode::from(USAGE) } else { ExitCode::FAILURE }
 }
 
-impl Words {
-    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, Failure> {
+impl Arguments {
+    fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
         let mut read = Self { json: false, policies: Vec::new(), rest: Vec::new() };
-        while let Some(word) = words.next() {
-            match word.as_str() {
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
                 "--json" => read.json = true,
-                "--policy" => read.policies.push(words.next().ok_or(Failure::Usage)?.into()),
-                "--" => read.rest.extend(words.by_ref()),
-                _ => read.rest.push(word),
+                "--policy" => read.policies.push(arguments.next().ok_or(Failure::Usage)?.into()),
+                "--" => read.rest.extend(arguments.by_ref()),
+                _ => read.rest.push(argument),
             }
         }
         Ok(read)
     }
 }
 
-fn command(words: &Words) -> Result<ExitCode, Failure> {
-    let rest: Vec<&str> = words.rest.iter().map(String::as_str).collect();
+fn command(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let rest: Vec<&str> = arguments.rest.iter().map(String::as_str).collect();
     match rest.as_slice() {
-        ["policy", "simulate"] => simulated(&words.policies),
+        ["policy", "simulate"] => simulated(&arguments.policies),
         ["policy", "check", paths @ ..] if !paths.is_empty() => {
-            check(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), words.json)
+            check(&paths.iter().map(PathBuf::from).collect::<Vec<_>>(), arguments.json)
         }
-        ["policy", "show"] => show(None, words.json),
-        ["policy", "show", name] => show(Some(name), words.json),
-        ["policy", "explain", call] => explained(call, &words.policies, words.json),
+        ["policy", "show"] => show(None, arguments.json),
+        ["policy", "show", name] => show(Some(name), arguments.json),
+        ["policy", "explain", call] => explained(call, &arguments.policies, arguments.json),
         _ => Err(Failure::Usage),
     }
 }
@@ -130,7 +130,7 @@ fn engine(paths: &[PathBuf]) -> Result<Engine, Failure> {
     })
 }
 
-/// A file's name as policies go by it.
+/// A policy file's name, without its ending.
 fn name(path: &Path) -> String {
     path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
 }
@@ -185,7 +185,7 @@ fn show(name: Option<&str>, as_json: bool) -> Result<ExitCode, Failure> {
     });
     match found.transpose()? {
         None if as_json => writeln!(out, "{}", files(&engine))?,
-        None => shown::list(&mut out, &engine)?,
+        None => print::list(&mut out, &engine)?,
         Some(file) if as_json => {
             let document = json!({
                 "ok": true, "name": file.name, "built_in": file.built_in, "policies": file.policies,
@@ -210,7 +210,7 @@ fn explained(call: &str, policies: &[PathBuf], as_json: bool) -> Result<ExitCode
         }
         writeln!(out, "{document}")?;
     } else {
-        shown::explanation(&mut out, &answer)?;
+        print::explanation(&mut out, &answer)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_policy_file_that_is_not_valid_is_refused_with_file_line_and_cedars_words() {
+    fn an_invalid_policy_file_is_refused_with_its_line_and_cedars_message() {
         let folder = std::env::temp_dir().join(format!("cordon-policy-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("own.cedar");
@@ -234,10 +234,10 @@ mod tests {
 
     #[test]
     fn words_after_two_dashes_are_never_flags() {
-        let words = |line: &str| Words::read(line.split(' ').map(str::to_owned)).unwrap();
-        let read = words("policy check --json a -- --json");
+        let arguments = |line: &str| Arguments::read(line.split(' ').map(str::to_owned)).unwrap();
+        let read = arguments("policy check --json a -- --json");
         assert!(read.json);
         assert_eq!(read.rest, ["policy", "check", "a", "--json"]);
-        assert!(Words::read(["--policy".to_owned()].into_iter()).is_err());
+        assert!(Arguments::read(["--policy".to_owned()].into_iter()).is_err());
     }
 }

@@ -1,15 +1,15 @@
-//! `agent/NAME`: a message to an agent, and what its turn says. The agent knows the conversation from its session, so
-//! what a client sends of it again is left out, and its tools are its own. A client that goes away cancels nothing.
+//! `agent/NAME`: a message to an agent, and the events of its turn. The agent knows the conversation from its session, so earlier messages
+//! that a client sends again are left out, and its tools are its own. A client that goes away cancels nothing.
 
-use crate::answer::Said;
-use crate::desk::Desk;
+use crate::app_state::AppState;
+use crate::chat_request::ChatRequest;
 use crate::fault::{Fault, Kind};
 use crate::guard::{self, Who};
+use crate::health;
 use crate::ids;
 use crate::listing;
+use crate::permits::Permit;
 use crate::scope;
-use crate::seats::Seat;
-use crate::wish::Wish;
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use futures::FutureExt;
@@ -23,6 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
+use vendors::answer::ReplyEvent;
 
 /// The channel that messages of the API come by.
 const CHANNEL: &str = "api";
@@ -32,16 +33,16 @@ const CREDIT: u16 = 64;
 /// turn outlives it.
 const TRIES: u32 = 6;
 const PAUSE: Duration = Duration::from_millis(500);
-/// A turn that says nothing for so long may wait for something that is away.
+/// A turn that says nothing for so long may wait for a process that is away.
 const SILENT: Duration = Duration::from_secs(12);
-/// What has died is back after less.
+/// A process that has died is back after less.
 const RETURNS: Duration = Duration::from_secs(2);
-/// Bytes of a client's key that are kept as they are: what router and this process put before them fits as well.
+/// Bytes of a client's key that are used as they are: the prefixes of router and of this process fit as well.
 const KEY: usize = 128;
 
 /// A turn that is followed.
 pub(crate) struct Turn {
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     caller: Caller,
     id: TurnId,
     /// The event to go on with.
@@ -52,7 +53,7 @@ pub(crate) struct Turn {
     looked: Instant,
     /// Events were lost, so what is said until the reply begins again is not the whole.
     lost: bool,
-    _seat: Seat,
+    _permit: Permit,
 }
 
 /// Gives the agent the client's last message.
@@ -60,18 +61,18 @@ pub(crate) struct Turn {
 /// # Errors
 /// There is no such agent for this key, nothing is said, or router takes nothing.
 pub(crate) async fn begin(
-    desk: &Arc<Desk>,
+    app: &Arc<AppState>,
     who: &Who,
     headers: &HeaderMap,
     agent: &str,
-    wish: &Wish,
+    chat: &ChatRequest,
     key: Option<&str>,
 ) -> Result<Turn, Fault> {
     let holder = &who.holder;
     let Some(name) = holder.agents.iter().find(|name| name.as_str() == agent) else {
-        return Err(listing::no_agent(desk, who.caller, wish.request.model.as_str()).await);
+        return Err(listing::no_agent(app, who.caller, chat.request.model.as_str()).await);
     };
-    let conversation = conversation(headers, wish)?;
+    let conversation = conversation(headers, chat)?;
     let submission = Submission {
         // Router fills it in from what was presented.
         user: UserId::from_bytes([0; 16]),
@@ -79,35 +80,35 @@ pub(crate) async fn begin(
         agent: Some(name.clone()),
         channel: Name::clip(CHANNEL),
         key: message_key(who.caller, key),
-        content: last_said(&wish.request)?,
+        content: last_message(&chat.request)?,
         task: Task::Chat,
         workspace: None,
         workspace_label: None,
     };
-    let seat = desk.seats.turn()?;
+    let permit = app.permits.turn()?;
     let caller = who.caller;
-    let accepted = desk.router.call(&method::api_submit, |router, context| {
+    let accepted = app.router.call(&method::api_submit, |router, context| {
         let submission = submission.clone();
         async move { router.api_submit(context, caller, submission).await }
     });
     let accepted = accepted.await.map_err(|fault| Fault::down("router", fault))??;
-    let (desk, id) = (Arc::clone(desk), accepted.turn);
-    Ok(Turn { desk, caller, id, from: 0, spoken: false, looked: Instant::now(), lost: false, _seat: seat })
+    let (app, id) = (Arc::clone(app), accepted.turn);
+    Ok(Turn { app, caller, id, from: 0, spoken: false, looked: Instant::now(), lost: false, _permit: permit })
 }
 
 /// The client's own name for its conversation.
 ///
 /// # Errors
 /// It goes on from a response that is none.
-pub(crate) fn conversation(headers: &HeaderMap, wish: &Wish) -> Result<Option<String>, Fault> {
-    match &wish.previous {
+pub(crate) fn conversation(headers: &HeaderMap, chat: &ChatRequest) -> Result<Option<String>, Fault> {
+    match &chat.previous {
         Some(response) => scope::conversation_of(response),
-        None => Ok(scope::conversation(headers, wish.conversation.as_deref())),
+        None => Ok(scope::conversation(headers, chat.conversation.as_deref())),
     }
 }
 
-/// The same key of one client is one message, however often it is sent. Router joins it with the id of who presents a key;
-/// users who present none are told apart here.
+/// The idempotency key of a message: the same key of one client is one message, however often it is sent. Router joins it with the id of
+/// the API key; users without one are distinguished here.
 pub(crate) fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
     let own = match key {
         None => ids::fresh(""),
@@ -120,9 +121,9 @@ pub(crate) fn message_key(caller: Caller, key: Option<&str>) -> Text<256> {
     }
 }
 
-/// What the client said last, with the images of all that it said since it was answered: some clients send an image as a
-/// message of its own.
-fn last_said(request: &Request) -> Result<Content, Fault> {
+/// The client's last message, with the images of all its messages since the last answer: some clients send an image as a message of its
+/// own.
+fn last_message(request: &Request) -> Result<Content, Fault> {
     let last = request.messages.iter().enumerate().rev().find(|(_, message)| message.role == Role::User);
     let Some((index, message)) = last else {
         return Err(Fault::bad(
@@ -163,19 +164,19 @@ impl Turn {
         self.id
     }
 
-    /// What is said next.
-    pub(crate) async fn next(&mut self) -> Vec<Said> {
-        let heard = self.hear_of().await;
-        match guard::still(&self.desk, self.caller).await.and(heard) {
+    /// The next events of the reply.
+    pub(crate) async fn next(&mut self) -> Vec<ReplyEvent> {
+        let heard = self.next_events().await;
+        match guard::still(&self.app, self.caller).await.and(heard) {
             Ok(followed) => self.take(followed),
-            Err(fault) => vec![Said::Failed(fault)],
+            Err(fault) => vec![ReplyEvent::Failed(fault)],
         }
     }
 
-    /// What router says next. Of a turn that has said nothing for long because something that it waits for does not serve, its
-    /// client is told that.
-    async fn hear_of(&mut self) -> Result<Followed, Fault> {
-        let mut following = pin!(follow(&self.desk, self.caller, self.id, self.from));
+    /// The next events of the turn. If it has said nothing for long because a process that it waits for does not serve, the client gets
+    /// an error that says so.
+    async fn next_events(&mut self) -> Result<Followed, Fault> {
+        let mut following = pin!(follow(&self.app, self.caller, self.id, self.from));
         loop {
             let silent = sleep_until(self.looked + SILENT);
             tokio::select! {
@@ -194,82 +195,82 @@ impl Turn {
         }
     }
 
-    /// What the turn waits for and does not serve, and still does not a while later: what has only died is back by then.
+    /// The processes that the turn waits for and that do not serve, not even a while later: one that has only died is back by then.
     async fn stays_away(&self) -> Vec<String> {
-        let (desk, caller, turn) = (&self.desk, self.caller, self.id);
-        if desk.readiness.away(desk).await.is_empty() {
+        let (app, caller, turn) = (&self.app, self.caller, self.id);
+        if health::away(app).await.is_empty() {
             return Vec::new();
         }
         sleep(RETURNS).await;
-        let mut away = desk.readiness.away(desk).await;
+        let mut away = health::away(app).await;
         if away.is_empty() {
             return away;
         }
-        let waits = desk.router.call(&method::api_waits, |router, context| async move {
+        let waits = app.router.call(&method::api_waits, |router, context| async move {
             router.api_waits(context, caller, turn).await
         });
         match waits.await {
             Ok(Ok(waits)) => away.retain(|name| waits.iter().any(|it| it.as_str() == name)),
-            // Why it refuses, whoever follows the turn is told by it.
+            // Router gives the reason to the client that follows the turn.
             Ok(Err(_)) => away.clear(),
             Err(_) => away.retain(|name| name == "router"),
         }
         away
     }
 
-    fn take(&mut self, followed: Followed) -> Vec<Said> {
+    fn take(&mut self, followed: Followed) -> Vec<ReplyEvent> {
         if !followed.events.is_empty() {
             self.looked = Instant::now();
         }
         let mut said = Vec::new();
         if followed.from > self.from {
             self.lost = true;
-            said.push(Said::Void);
+            said.push(ReplyEvent::Void);
         }
         self.from = followed.next;
         for event in followed.events {
             self.hear(event, &mut said);
         }
-        self.spoken |= said.iter().any(|said| matches!(said, Said::Text(_)));
-        let ended = matches!(said.last(), Some(Said::Done(_) | Said::Failed(_)));
+        self.spoken |= said.iter().any(|said| matches!(said, ReplyEvent::Text(_)));
+        let ended = matches!(said.last(), Some(ReplyEvent::Done(_) | ReplyEvent::Failed(_)));
         if followed.over && !ended {
             // The end itself was missed, which only an ended host can come to.
-            said.push(Said::Failed(RouterError::NoTurn.into()));
+            said.push(ReplyEvent::Failed(RouterError::NoTurn.into()));
         }
         said
     }
 
-    fn hear(&mut self, event: TurnEvent, said: &mut Vec<Said>) {
+    fn hear(&mut self, event: TurnEvent, said: &mut Vec<ReplyEvent>) {
         match event {
-            TurnEvent::Text(text) if !self.lost => said.push(Said::Text(text.into_string())),
+            TurnEvent::Text(text) if !self.lost => said.push(ReplyEvent::Text(text.into_string())),
             TurnEvent::Started { attempt } if attempt > 1 => self.again(said),
             TurnEvent::Again => self.again(said),
             TurnEvent::ToolStart { tool, refused, .. } => {
                 let word = if refused.is_some() { "was refused" } else { "runs" };
-                said.push(Said::Note(format!("tool {tool} {word}")));
+                said.push(ReplyEvent::Note(format!("tool {tool} {word}")));
             }
             TurnEvent::Approval { id, tool, .. } => {
-                said.push(Said::Note(format!(
+                said.push(ReplyEvent::Note(format!(
                     "tool {tool} waits for a person: agentctl approvals show {id}"
                 )));
             }
-            TurnEvent::Notice(notice) => said.push(Said::Note(notice.into_string())),
+            TurnEvent::Notice(notice) => said.push(ReplyEvent::Note(notice.into_string())),
             TurnEvent::Done(finished) => ended(finished, said),
             _ => {}
         }
     }
 
     /// The reply begins again, and what comes now is whole.
-    fn again(&mut self, said: &mut Vec<Said>) {
+    fn again(&mut self, said: &mut Vec<ReplyEvent>) {
         self.lost = false;
-        said.push(Said::Void);
+        said.push(ReplyEvent::Void);
     }
 }
 
-async fn follow(desk: &Desk, caller: Caller, turn: TurnId, from: u64) -> Result<Followed, Fault> {
+async fn follow(app: &AppState, caller: Caller, turn: TurnId, from: u64) -> Result<Followed, Fault> {
     let mut tries = 1;
     loop {
-        let asked = desk.router.call(&method::api_follow, |router, context| async move {
+        let asked = app.router.call(&method::api_follow, |router, context| async move {
             router.api_follow(context, caller, turn, from, CREDIT).await
         });
         match asked.await {
@@ -292,12 +293,12 @@ fn waits(turn: TurnId, away: &[String]) -> Fault {
     Fault::new(Kind::Busy, message).coded("turn_waits").never_by_itself()
 }
 
-fn ended(finished: Finished, said: &mut Vec<Said>) {
+fn ended(finished: Finished, said: &mut Vec<ReplyEvent>) {
     let fault = match finished.end {
         End::Answered => {
-            said.push(Said::Answer(finished.text.into_string()));
-            said.push(Said::Usage(finished.usage));
-            said.push(Said::Done(Finish::Stop));
+            said.push(ReplyEvent::Answer(finished.text.into_string()));
+            said.push(ReplyEvent::Usage(finished.usage));
+            said.push(ReplyEvent::Done(Finish::Stop));
             return;
         }
         End::Blocked(why) => {
@@ -315,13 +316,13 @@ fn ended(finished: Finished, said: &mut Vec<Said>) {
         End::OverLimit(limit) => Fault::new(Kind::Failed, limit.sentence()),
         End::Exited { status } => Fault::new(Kind::Failed, format!("It ended with status {status}.")),
     };
-    said.push(Said::Failed(fault));
+    said.push(ReplyEvent::Failed(fault));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wish::{Draft, Options, picture_at};
+    use crate::chat_request::{Draft, Options, picture_at};
     use ipc_proto::model::{ModelError, Per, Usage};
 
     fn finished(end: End, text: &str) -> TurnEvent {
@@ -339,11 +340,11 @@ mod tests {
         let mut draft = Draft::default();
         draft.say(Role::System, "be brief".into(), "x").unwrap();
         build(&mut draft);
-        last_said(&draft.request(Options { model: "agent/a".into(), ..Options::default() }).unwrap())
+        last_message(&draft.request(Options { model: "agent/a".into(), ..Options::default() }).unwrap())
     }
 
     #[test]
-    fn an_agent_is_given_what_was_said_last_with_its_images_and_nothing_that_went_before() {
+    fn an_agent_gets_the_last_message_with_its_images() {
         let content = asked(|draft| {
             draft.say(Role::User, "first".into(), "x").unwrap();
             draft.show(picture_at("data:image/png;base64,AQID", "x").unwrap(), "x").unwrap();
@@ -359,7 +360,7 @@ mod tests {
 
     // Holds P3-43.
     #[test]
-    fn images_of_messages_that_were_not_answered_yet_go_with_the_last_one_in_their_order() {
+    fn images_of_unanswered_messages_go_with_the_last_one_in_order() {
         let content = asked(|draft| {
             draft.say(Role::User, "old".into(), "x").unwrap();
             draft.show(picture_at("data:image/png;base64,AA==", "x").unwrap(), "x").unwrap();
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idempotency_key_is_one_user_s_alone_and_without_one_each_message_is_another() {
+    fn an_idempotency_key_is_one_users_alone() {
         let (one, other) = (Caller::Peer(1), Caller::Peer(11));
         assert_eq!(message_key(one, Some("k")), message_key(one, Some("k")));
         assert_ne!(message_key(one, Some("1:k")), message_key(other, Some("k")));
@@ -424,8 +425,8 @@ mod tests {
             said
         };
         let answered = end(End::Answered);
-        assert_eq!(answered[0], Said::Answer("all".into()));
-        assert_eq!(answered[2], Said::Done(Finish::Stop));
+        assert_eq!(answered[0], ReplyEvent::Answer("all".into()));
+        assert_eq!(answered[2], ReplyEvent::Done(Finish::Stop));
         for (how, kind) in [
             (End::Blocked(Text::clip("why")), Kind::Bad),
             (End::TimedOut, Kind::Late),
@@ -443,7 +444,7 @@ mod tests {
             (End::Failed(Text::clip(&ModelError::Auth.to_string())), Kind::Upstream),
         ] {
             let said = end(how);
-            let [Said::Failed(fault)] = &said[..] else { panic!("{said:?}") };
+            let [ReplyEvent::Failed(fault)] = &said[..] else { panic!("{said:?}") };
             assert_eq!(fault.kind(), kind);
         }
     }

@@ -3,7 +3,7 @@
 
 mod patient;
 
-use crate::desk::Desk;
+use crate::app_state::AppState;
 use crate::guard::Via;
 use crate::routes;
 use axum::http::Request;
@@ -12,7 +12,7 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use kit::{Connections, Host, NoPlace, Room, Seat};
+use kit::{Connections, Host, NoPlace, Room, Slot};
 use patient::Patient;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,21 +32,21 @@ const HEAD_BOUND: usize = 32 << 10;
 /// The pause after an accept that failed, such as for want of descriptors.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What every connection is served with.
+/// The context of every connection.
 struct Door {
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     host: Host,
     routes: TowerToHyperService<axum::Router>,
 }
 
 /// Takes connections once agentd has handed the listeners over.
-pub(crate) async fn open(desk: Arc<Desk>, host: Host) {
+pub(crate) async fn open(app: Arc<AppState>, host: Host) {
     let listeners = match host.listeners().await {
         Ok(listeners) => listeners,
         Err(error) => return tracing::error!(%error, "nothing is served"),
     };
-    let routes = TowerToHyperService::new(routes::all(&desk));
-    let door = Rc::new(Door { desk, host, routes });
+    let routes = TowerToHyperService::new(routes::all(&app));
+    let door = Rc::new(Door { app, host, routes });
     if let Some(tcp) = listeners.tcp {
         drop(tokio::task::spawn_local(accept_tcp(Rc::clone(&door), tcp)));
     }
@@ -94,7 +94,7 @@ async fn cannot_accept(error: &std::io::Error) {
 }
 
 /// A place, and what tells that another connection takes it.
-type Place<P> = Result<(Seat<P>, oneshot::Receiver<()>), NoPlace>;
+type Place<P> = Result<(Slot<P>, oneshot::Receiver<()>), NoPlace>;
 
 impl Door {
     /// Serves a connection that has a place; one without is closed.
@@ -105,7 +105,7 @@ impl Door {
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
         place: Place<P>,
     ) {
-        let (seat, closed) = match place {
+        let (permit, closed) = match place {
             Ok(place) => place,
             Err(refusal) => {
                 self.host.refused();
@@ -115,7 +115,7 @@ impl Door {
         let door = Rc::clone(self);
         drop(tokio::task::spawn_local(async move {
             tokio::select! {
-                () = door.serve(listener, via, stream, &seat) => {}
+                () = door.serve(listener, via, stream, &permit) => {}
                 _ = closed => {
                     door.host.refused();
                     tracing::warn!(listener, "connection ended: closed for another, before it asked anything");
@@ -130,13 +130,13 @@ impl Door {
         listener: &'static str,
         via: Via,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        seat: &Seat<P>,
+        permit: &Slot<P>,
     ) {
-        let _connected = Connected::new(&self.desk, listener);
+        let _connected = Connected::new(&self.app, listener);
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(via);
             // A whole request came: its answer may take minutes, and is cut off for nobody.
-            seat.identified();
+            permit.identified();
             self.host.served(self.routes.call(request))
         });
         let ended = http1::Builder::new()
@@ -156,19 +156,19 @@ impl Door {
 
 /// Counts a connection for as long as it is open, however it ends.
 struct Connected<'a> {
-    desk: &'a Desk,
+    app: &'a AppState,
     listener: &'static str,
 }
 
 impl<'a> Connected<'a> {
-    fn new(desk: &'a Desk, listener: &'static str) -> Self {
-        desk.metrics.connected(listener);
-        Self { desk, listener }
+    fn new(app: &'a AppState, listener: &'static str) -> Self {
+        app.metrics.connected(listener);
+        Self { app, listener }
     }
 }
 
 impl Drop for Connected<'_> {
     fn drop(&mut self) {
-        self.desk.metrics.disconnected(self.listener);
+        self.app.metrics.disconnected(self.listener);
     }
 }

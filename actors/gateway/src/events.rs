@@ -1,11 +1,10 @@
 //! `/v1/events`: the host's named events as they happen, server-sent. Each has the number of its event as its id, so that
 //! a client which comes back with `Last-Event-ID` misses none that router still has.
 
-use crate::answer::{event, of_events, remark};
-use crate::desk::Desk;
+use crate::app_state::AppState;
 use crate::fault::Fault;
 use crate::guard::{self, Who};
-use crate::seats::Seat;
+use crate::permits::Permit;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
@@ -18,6 +17,7 @@ use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use vendors::answer::{event, of_events, remark};
 
 /// How long nothing is sent at most, ms.
 const KEEP_ALIVE: u32 = 15_000;
@@ -28,30 +28,30 @@ const RETRY: &[u8] = b"retry: 2000\n\n";
 
 /// One client that watches.
 struct Watching {
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     caller: Caller,
     /// The last event it has.
     after: u64,
     began: bool,
     over: bool,
-    _seat: Seat,
+    _permit: Permit,
 }
 
 /// Streams them.
 pub(crate) async fn stream(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let seat = desk.seats.watcher()?;
+    let permit = app.permits.watcher()?;
     let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
     let watching = Watching {
-        desk,
+        app,
         caller: who.caller,
         after: after.unwrap_or_default(),
         began: false,
         over: false,
-        _seat: seat,
+        _permit: permit,
     };
     let body = futures::stream::unfold(watching, |mut watching| async move {
         let bytes = watching.next().await?;
@@ -71,12 +71,12 @@ impl Watching {
             return Some(Bytes::from_static(RETRY));
         }
         let (caller, after) = (self.caller, self.after);
-        let asked = self.desk.router.call(&method::api_events, |router, context| async move {
+        let asked = self.app.router.call(&method::api_events, |router, context| async move {
             router.api_events(context, caller, after, KEEP_ALIVE).await
         });
         let mut out = Vec::new();
         let asked = asked.await;
-        if let Err(fault) = guard::still(&self.desk, caller).await {
+        if let Err(fault) = guard::still(&self.app, caller).await {
             self.end(&fault, &mut out);
             return Some(Bytes::from(out));
         }
@@ -98,7 +98,7 @@ impl Watching {
         Some(Bytes::from(out))
     }
 
-    /// Says why nothing more is told: the key was revoked meanwhile, say.
+    /// Ends the stream with the reason: for example, the key was revoked meanwhile.
     fn end(&mut self, fault: &Fault, out: &mut Vec<u8>) {
         self.over = true;
         event(out, Some("error"), &fault.json(crate::fault::Dialect::OpenAi, ""));

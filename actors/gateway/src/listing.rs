@@ -1,7 +1,7 @@
 //! `/v1/models`: the agents and models that a key may name, in the form of whichever vendor's client asks.
 
-use crate::answer::{AGENT, document};
-use crate::desk::Desk;
+use crate::app_state::AppState;
+use crate::chat_request::AGENT;
 use crate::fault::Fault;
 use crate::guard::{self, Who};
 use axum::Extension;
@@ -13,6 +13,7 @@ use axum::response::Response;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::model::ModelInfo;
 use std::sync::Arc;
+use vendors::answer::document;
 use vendors::fault::Dialect;
 use vendors::listing;
 
@@ -21,12 +22,12 @@ const PAGE: usize = 1000;
 
 /// Lists them.
 pub(crate) async fn models(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let names = names(&desk, &who.holder).await?;
+    let names = names(&app, &who.holder).await?;
     let list = match listing::asked_by(uri.path(), &headers) {
         Dialect::Anthropic => {
             let (names, has_more) = page(&names, uri.query().unwrap_or_default())?;
@@ -62,15 +63,15 @@ fn page<'a>(names: &'a [String], query: &str) -> Result<(&'a [String], bool), Fa
 
 /// Shows one.
 pub(crate) async fn model(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     uri: Uri,
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    // What is no text is no name.
+    // Bytes that are no text are no name.
     let id = id.map_or_else(|_| "\u{fffd}".to_owned(), |Path(id)| id);
-    let names = names(&desk, &who.holder).await?;
+    let names = names(&app, &who.holder).await?;
     if !names.contains(&id) {
         let shown: String = id.chars().take(128).collect();
         return Err(Fault::no_model(&shown, &names.join(", ")));
@@ -83,17 +84,17 @@ pub(crate) async fn model(
 ///
 /// # Errors
 /// The gate is away.
-pub(crate) async fn names(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
-    let models = allowed(desk, holder, |_| true).await?;
+pub(crate) async fn names(app: &AppState, holder: &Holder) -> Result<Vec<String>, Fault> {
+    let models = allowed(app, holder, |_| true).await?;
     Ok(agents(holder).chain(models).collect())
 }
 
-/// Every name that a holder may use for an answer in words: what only makes vectors is none.
+/// Every name that a holder may use for an answer: models that only embed are left out.
 ///
 /// # Errors
 /// The gate is away.
-pub(crate) async fn answering(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
-    let speak = allowed(desk, holder, |model| !model.embeds).await?;
+pub(crate) async fn answering(app: &AppState, holder: &Holder) -> Result<Vec<String>, Fault> {
+    let speak = allowed(app, holder, |model| !model.embeds).await?;
     Ok(agents(holder).chain(speak).collect())
 }
 
@@ -101,17 +102,17 @@ pub(crate) async fn answering(desk: &Desk, holder: &Holder) -> Result<Vec<String
 ///
 /// # Errors
 /// The gate is away.
-pub(crate) async fn embedders(desk: &Desk, holder: &Holder) -> Result<Vec<String>, Fault> {
-    allowed(desk, holder, |model| model.embeds).await
+pub(crate) async fn embedders(app: &AppState, holder: &Holder) -> Result<Vec<String>, Fault> {
+    allowed(app, holder, |model| model.embeds).await
 }
 
 /// The models of this kind that a holder may use.
 async fn allowed(
-    desk: &Desk,
+    app: &AppState,
     holder: &Holder,
     kind: impl Fn(&ModelInfo) -> bool,
 ) -> Result<Vec<String>, Fault> {
-    let models = desk.models().await?;
+    let models = app.models().await?;
     let names = models.iter().filter(|model| kind(model) && holder.may_use(&model.name));
     Ok(names.map(|model| model.name.to_string()).collect())
 }
@@ -122,8 +123,8 @@ pub(crate) fn agents(holder: &Holder) -> impl Iterator<Item = String> {
 }
 
 /// That no agent of a caller has this name, with those that have one; or why the caller is nobody any more.
-pub(crate) async fn no_agent(desk: &Desk, caller: Caller, model: &str) -> Fault {
-    match guard::anew(desk, caller).await {
+pub(crate) async fn no_agent(app: &AppState, caller: Caller, model: &str) -> Fault {
+    match guard::anew(app, caller).await {
         Ok(holder) => Fault::no_model(model, &agents(&holder).collect::<Vec<_>>().join(", ")),
         Err(fault) => fault,
     }

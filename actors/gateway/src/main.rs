@@ -5,27 +5,30 @@
 mod agents;
 mod answer;
 mod anthropic;
-mod desk;
+mod app_state;
 mod door;
 mod events;
 mod guard;
-mod kept;
+mod health;
+mod held_reply;
+mod idempotency;
+mod known_callers;
 mod listing;
+mod lock;
 mod mcp;
 mod metrics;
 mod openai;
 mod pace;
+mod permits;
 mod process;
 mod readiness;
 mod relay;
 mod routes;
 mod scope;
-mod seats;
 mod steer;
-mod taken;
 
 use std::process::ExitCode;
-use vendors::{body, fault, ids, wish};
+use vendors::{body, chat_request, fault, ids};
 
 fn main() -> ExitCode {
     kit::run::<process::Gateway>()

@@ -1,13 +1,14 @@
 //! `/mcp`: the memory tools over streamable HTTP, as the official SDK serves them. Each request stands by itself: there is
-//! no session of the protocol that somebody could take over or that a restart could lose. Who asks was found out before
-//! it came here; whose memory that reaches, the gate says.
+//! no session of the protocol that another could take over or that a restart could lose. The client is known before it
+//! comes here; the gate decides which memory it reaches.
 
-use crate::answer::document;
+mod memory;
+
+use crate::app_state::AppState;
 use crate::body;
-use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
-use crate::taken::until_taken;
+use crate::held_reply::hold_until_sent;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -18,14 +19,15 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Body as HttpBody;
 use ipc_proto::api::Caller;
-use ipc_proto::gate::{RelayError, method};
-use ipc_proto::memory::{Ask, Project, Said};
-use memory_tools::{Code, FolderAct, Place, Server, Store, Trouble, hear};
+use ipc_proto::gate::RelayError;
+use ipc_proto::memory::Project;
+use memory_tools::{Answer, Code, FolderAct, Place, Server, Store, Trouble, read_message};
 use rmcp::model::{ErrorData, JsonRpcError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 use std::sync::Arc;
+use vendors::answer::document;
 
 /// The field of the address by which a client says which project it works in.
 const PROJECT: &str = "project";
@@ -33,25 +35,25 @@ const PROJECT: &str = "project";
 /// Bytes of a refusal of the SDK's.
 const WORDS: usize = 4096;
 
-/// The memory of whoever asks.
+/// The memory of a request's client.
 struct Remembered {
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     caller: Caller,
     place: Place,
 }
 
 /// Answers one message.
 pub(crate) async fn serve(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
     let place = Place { project: project(parts.uri.query().unwrap_or_default())? };
-    let bound = desk.max_body();
+    let bound = app.max_body();
     let mut bytes = Vec::from(body::read(bound, &parts.headers, body).await?);
-    let places = desk.seats.memory(who.caller).await?;
-    if let Err(refusal) = hear(&mut bytes) {
+    let places = app.permits.memory(who.caller).await?;
+    if let Err(refusal) = read_message(&mut bytes) {
         return Ok(refused(&refusal));
     }
     // Host, origin and size were looked at, by the rules of every other route.
@@ -60,18 +62,18 @@ pub(crate) async fn serve(
         .with_json_response(true)
         .disable_allowed_hosts()
         .with_max_request_body_bytes(bound);
-    let server = Server::new(Remembered { desk, caller: who.caller, place });
+    let server = Server::new(Remembered { app, caller: who.caller, place });
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
         Arc::new(NeverSessionManager::default()),
         config,
     );
     let request = axum::http::Request::from_parts(parts, Full::new(Bytes::from(bytes)));
-    Ok(until_taken(worded(service.handle(request).await).await, places))
+    Ok(hold_until_sent(worded(service.handle(request).await).await, places))
 }
 
-/// The SDK refuses in plain words what its transport does not take, such as another version of the protocol. Clients read
-/// documents: those words become one.
+/// Makes a JSON document of a refusal of the SDK's transport, such as of another version of the protocol: the SDK writes plain text, and
+/// clients read documents.
 async fn worded<B>(response: axum::http::Response<B>) -> Response
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
@@ -119,16 +121,8 @@ impl Store for Remembered {
         &self.place
     }
 
-    async fn ask(&self, ask: Ask) -> Result<Said, Trouble> {
-        let caller = self.caller;
-        let answer = self.desk.gate.call(&method::memory, |gate, context| {
-            let ask = ask.clone();
-            async move { gate.memory(context, caller, ask).await }
-        });
-        match answer.await {
-            Ok(answer) => answer.map_err(trouble),
-            Err(_) => Err(Trouble::Away("The gate is not there.".to_owned(), Some(2))),
-        }
+    async fn ask(&self, request: memory_tools::Request) -> Result<Answer, Trouble> {
+        memory::call(&self.app, self.caller, request).await
     }
 
     fn folder(&self, _: FolderAct) -> Result<Value, memory_tools::Fault> {

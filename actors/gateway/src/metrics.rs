@@ -1,4 +1,4 @@
-//! What gateway counts, in the text that Prometheus reads. Labels are this program's own words and never a client's.
+//! The counters of gateway, in the text format of Prometheus. Labels are this program's own words and never a client's.
 
 use ipc_proto::model::Usage;
 use ipc_proto::router::QueueInfo;

@@ -1,8 +1,8 @@
-//! How often a client has asked within the minute, for the headers that tell it so: about how it stands. The gate counts
-//! by itself, and has the last word.
+//! Counts each client's requests within the minute, for the rate-limit headers of its answers. The counts are approximate: the gate counts
+//! by itself, and decides.
 
-use crate::desk::lock;
 use crate::fault::Dialect;
+use crate::lock::lock;
 use axum::http::{HeaderMap, HeaderValue};
 use ipc_proto::api::Caller;
 use std::collections::HashMap;
@@ -13,13 +13,13 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Clients that are counted.
 const CLIENTS: usize = 512;
 
-/// Who has asked how often.
+/// Requests per client and minute.
 pub(crate) struct Pace {
     limit: u32,
     asked: Mutex<HashMap<Caller, (Instant, u32)>>,
 }
 
-/// How a client stands.
+/// The rate limit of a client at this moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     limit: u32,
@@ -58,8 +58,8 @@ impl Pace {
 }
 
 impl Standing {
-    /// Says it as the vendor's API does.
-    pub(crate) fn say(self, dialect: Dialect, headers: &mut HeaderMap) {
+    /// Writes the headers of the vendor's API.
+    pub(crate) fn write(self, dialect: Dialect, headers: &mut HeaderMap) {
         let [limit, remaining, reset] = match dialect {
             Dialect::OpenAi => {
                 ["x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"]
@@ -119,7 +119,7 @@ mod tests {
             (Dialect::Anthropic, "anthropic-ratelimit-requests-limit"),
         ] {
             let mut headers = HeaderMap::new();
-            standing.say(dialect, &mut headers);
+            standing.write(dialect, &mut headers);
             assert_eq!((headers.len(), &headers[limit]), (3, &HeaderValue::from_static("600")));
         }
     }

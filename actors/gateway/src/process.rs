@@ -1,7 +1,7 @@
 //! The process: what it is configured with. It opens nothing; its counters are made before the seal so that one that
 //! cannot be made ends it at its start.
 
-use crate::desk::Desk;
+use crate::app_state::AppState;
 use crate::door;
 use crate::metrics::Metrics;
 use ipc_proto::config;
@@ -25,8 +25,8 @@ impl Actor for Gateway {
     }
 
     async fn start((config, metrics): Self::Opened, host: Host) -> Self {
-        let desk = Arc::new(Desk::new(config, metrics, host.link(), host.link()));
-        drop(tokio::task::spawn_local(door::open(desk, host)));
+        let app = Arc::new(AppState::new(config, metrics, host.link(), host.link()));
+        drop(tokio::task::spawn_local(door::open(app, host)));
         Self
     }
 

@@ -1,17 +1,17 @@
 //! `PROVIDER/MODEL`, or a task such as `fast`: the conversation goes to a model through the gate, and its answer comes
 //! back as it was scanned. An answer that nobody takes any more is ended.
 
-use crate::answer::Said;
-use crate::desk::Desk;
+use crate::app_state::AppState;
+use crate::chat_request::ChatRequest;
 use crate::fault::{Fault, Kind};
 use crate::guard::{self, Who};
 use crate::listing;
-use crate::wish::Wish;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::gate::{Begun, RelayError, method};
 use ipc_proto::model::{ModelError, Piece, Request, StreamId};
 use std::sync::Arc;
 use tokio::runtime::Handle;
+use vendors::answer::ReplyEvent;
 use vendors::pieces::Calls;
 
 /// Pieces in one answer.
@@ -21,10 +21,10 @@ const NAMED: usize = 40;
 
 /// A model's answer on its way.
 pub(crate) struct Relay {
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     caller: Caller,
     stream: StreamId,
-    /// What came of it as it began.
+    /// The pieces that came with its beginning.
     first: Vec<Piece>,
     calls: Calls,
     over: bool,
@@ -34,36 +34,36 @@ pub(crate) struct Relay {
 ///
 /// # Errors
 /// The gate refuses, or there is no such model.
-pub(crate) async fn begin(desk: &Arc<Desk>, who: &Who, wish: &Wish) -> Result<Relay, Fault> {
+pub(crate) async fn begin(app: &Arc<AppState>, who: &Who, chat: &ChatRequest) -> Result<Relay, Fault> {
     // In a task of its own: where the client goes away meanwhile, what was begun is ended rather than left with the gate.
-    let asked = tokio::spawn(ask(Arc::clone(desk), who.caller, wish.request.clone()));
+    let asked = tokio::spawn(ask(Arc::clone(app), who.caller, chat.request.clone()));
     let begun = asked.await.map_err(|_| Fault::new(Kind::Failed, "The request was given up."))?;
     match begun.map_err(|fault| Fault::down("gate", fault))? {
         Ok(relay) => Ok(relay),
-        Err(error) => Err(refused(desk, &who.holder, wish.request.model.as_str(), error).await),
+        Err(error) => Err(refused(app, &who.holder, chat.request.model.as_str(), error).await),
     }
 }
 
 /// Asks the gate for it.
 async fn ask(
-    desk: Arc<Desk>,
+    app: Arc<AppState>,
     caller: Caller,
     request: Request,
 ) -> Result<Result<Relay, RelayError>, ipc_proto::Fault> {
-    let asked = desk.gate.call(&method::relay, |gate, context| {
+    let asked = app.gate.call(&method::relay, |gate, context| {
         let request = request.clone();
         async move { gate.relay(context, caller, request).await }
     });
     let begun = asked.await?;
     Ok(begun.map(|Begun { stream, pieces }| {
         let (first, over) = (pieces.into_vec(), false);
-        Relay { desk, caller, stream, first, calls: Calls::default(), over }
+        Relay { app, caller, stream, first, calls: Calls::default(), over }
     }))
 }
 
-/// A refusal in the words of the API; of a model that there is not, with the names of those that there are.
-pub(crate) async fn refused(desk: &Desk, holder: &Holder, model: &str, error: RelayError) -> Fault {
-    refused_of(model, error, listing::answering(desk, holder)).await
+/// A refusal in the form of the API. For an unknown model it lists the known ones.
+pub(crate) async fn refused(app: &AppState, holder: &Holder, model: &str, error: RelayError) -> Fault {
+    refused_of(model, error, listing::answering(app, holder)).await
 }
 
 /// The same, where these names are what could be asked for.
@@ -87,31 +87,31 @@ pub(crate) async fn refused_of(
 }
 
 impl Relay {
-    /// What is said next.
-    pub(crate) async fn next(&mut self) -> Vec<Said> {
+    /// The next events of the reply.
+    pub(crate) async fn next(&mut self) -> Vec<ReplyEvent> {
         if !self.first.is_empty() {
             let first = std::mem::take(&mut self.first);
             return self.take(first);
         }
         let stream = self.stream;
-        let asked = self.desk.gate.call(&method::relayed, |gate, context| async move {
+        let asked = self.app.gate.call(&method::relayed, |gate, context| async move {
             gate.relayed(context, stream, CREDIT).await
         });
         let asked = asked.await;
-        if let Err(fault) = guard::still(&self.desk, self.caller).await {
-            return vec![Said::Failed(fault)];
+        if let Err(fault) = guard::still(&self.app, self.caller).await {
+            return vec![ReplyEvent::Failed(fault)];
         }
         match asked {
             Ok(Ok(pieces)) => self.take(pieces.into_vec()),
             Ok(Err(error)) => {
                 self.over = true;
-                vec![Said::Failed(error.into())]
+                vec![ReplyEvent::Failed(error.into())]
             }
-            Err(fault) => vec![Said::Failed(Fault::down("gate", fault))],
+            Err(fault) => vec![ReplyEvent::Failed(Fault::down("gate", fault))],
         }
     }
 
-    fn take(&mut self, pieces: Vec<Piece>) -> Vec<Said> {
+    fn take(&mut self, pieces: Vec<Piece>) -> Vec<ReplyEvent> {
         self.over = pieces.iter().any(|piece| matches!(piece, Piece::Done(_) | Piece::Failed(_)));
         let mut said = Vec::with_capacity(pieces.len());
         pieces.into_iter().for_each(|piece| self.calls.take(piece, &mut said));
@@ -120,11 +120,11 @@ impl Relay {
 }
 
 impl Drop for Relay {
-    /// Nobody takes it any more: the provider is told so, through the gate, and is not paid for the rest.
+    /// Ends an answer that its client does not take any more at the provider, through the gate. The rest is not paid for.
     fn drop(&mut self) {
         // At the end of the process there is nobody who would do it, and the gate hears of that by itself.
         let Some(runtime) = Handle::try_current().ok().filter(|_| !self.over) else { return };
-        let (gate, stream) = (self.desk.gate.clone(), self.stream);
+        let (gate, stream) = (self.app.gate.clone(), self.stream);
         drop(runtime.spawn(async move {
             let end = gate.call(&method::relay_end, |gate, context| async move {
                 gate.relay_end(context, stream).await

@@ -1,14 +1,13 @@
-//! Every route, and what stands before all of them: where a request comes from, who asks, and by which API. A fault is
-//! put into the words of that API here, once.
+//! Every route, and the checks before all of them: the origin of a request, its client, and its API. A fault gets the form of that API
+//! here, once.
 
-use crate::answer::document;
 use crate::anthropic;
-use crate::desk::Desk;
+use crate::app_state::AppState;
 use crate::fault::{Dialect, Fault, Kind};
 use crate::guard::{self, Via, Who};
 use crate::pace::Standing;
-use crate::seats::Seat;
-use crate::{events, ids, listing, mcp, openai, steer};
+use crate::permits::Permit;
+use crate::{events, health, ids, listing, mcp, openai, steer};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -20,6 +19,7 @@ use axum::{Extension, Router};
 use ipc_proto::router::{QueueInfo, method};
 use std::sync::Arc;
 use std::time::Instant;
+use vendors::answer::document;
 use vendors::listing::asked_by;
 
 /// Those that answer anybody: they say nothing of the host but whether it serves.
@@ -34,9 +34,9 @@ const READ: &str = "x-request-id, request-id, retry-after, x-should-retry, *";
 const AGE: &str = "600";
 
 /// Every route.
-pub(crate) fn all(desk: &Arc<Desk>) -> Router {
-    let paced = |route: MethodRouter<Arc<Desk>>| {
-        route.route_layer(middleware::from_fn_with_state(Arc::clone(desk), pace)).fallback(other_method)
+pub(crate) fn all(app: &Arc<AppState>) -> Router {
+    let paced = |route: MethodRouter<Arc<AppState>>| {
+        route.route_layer(middleware::from_fn_with_state(Arc::clone(app), pace)).fallback(other_method)
     };
     Router::new()
         .route("/v1/chat/completions", paced(post(openai::chat::complete)))
@@ -53,25 +53,25 @@ pub(crate) fn all(desk: &Arc<Desk>) -> Router {
         .route("/healthz", get(healthy).fallback(other_method))
         .route("/readyz", get(ready).fallback(other_method))
         .fallback(nowhere)
-        .layer(middleware::from_fn_with_state(Arc::clone(desk), watch))
-        .with_state(Arc::clone(desk))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), watch))
+        .with_state(Arc::clone(app))
 }
 
-/// What stands before every route and after it.
-async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> Response {
+/// Runs before every route and after it.
+async fn watch(State(app): State<Arc<AppState>>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let (mut parts, body) = request.into_parts();
     let route = route(parts.uri.path());
     let dialect = asked_by(parts.uri.path(), &parts.headers);
     let origin = parts.headers.get(header::ORIGIN).cloned();
     let id = ids::fresh("req_");
-    let admitted = admitted(&desk, &mut parts).await;
-    // Who was admitted was so from there; anybody else's page reads only what is configured.
+    let admitted = admitted(&app, &mut parts).await;
+    // An admitted client's page may read the answer; any other page only if its origin is configured.
     let may_read = parts.extensions.get::<Who>().is_some()
-        || origin.as_ref().is_some_and(|origin| is_configured(&desk, origin));
+        || origin.as_ref().is_some_and(|origin| is_configured(&app, origin));
     let mut response = match admitted {
         Ok(Some(answer)) => answer,
-        Ok(None) => match room(&desk, &parts) {
+        Ok(None) => match room(&app, &parts) {
             Ok(_room) => next.run(Request::from_parts(parts, body)).await,
             Err(fault) => fault.into_response(),
         },
@@ -82,60 +82,59 @@ async fn watch(State(desk): State<Arc<Desk>>, request: Request, next: Next) -> R
         response = fault.render(dialect, &id);
     }
     if let Some(standing) = standing {
-        standing.say(dialect, response.headers_mut());
+        standing.write(dialect, response.headers_mut());
     }
     sign(response.headers_mut(), dialect, &id, began);
     if let Some(origin) = origin.filter(|_| may_read) {
         share(response.headers_mut(), origin);
     }
-    desk.metrics.answered(route, response.status().as_u16(), began.elapsed());
+    app.metrics.answered(route, response.status().as_u16(), began.elapsed());
     response
 }
 
 /// Counts a request against its client's pace. How the client stands is said further out, on an answer and on a fault
 /// alike.
 async fn pace(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     request: Request,
     next: Next,
 ) -> Response {
-    let standing = desk.pace.count(who.caller, Instant::now());
+    let standing = app.pace.count(who.caller, Instant::now());
     let mut response = next.run(request).await;
     response.extensions_mut().insert(standing);
     response
 }
 
-/// Looks at where the request comes from and who asks, which the route is told. A browser that asks whether a page may
-/// ask is answered at once.
-async fn admitted(desk: &Desk, parts: &mut Parts) -> Result<Option<Response>, Fault> {
+/// Admits a request, and attaches its client for the route. A browser's preflight request is answered at once.
+async fn admitted(app: &AppState, parts: &mut Parts) -> Result<Option<Response>, Fault> {
     let via = *parts.extensions.get::<Via>().ok_or_else(|| Fault::new(Kind::Failed, "No connection."))?;
-    guard::host(desk, via, parts)?;
+    guard::host(app, via, parts)?;
     if OPEN.contains(&parts.uri.path()) {
         return Ok(None);
     }
     if parts.method == Method::OPTIONS && parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD) {
-        return preflight(desk, &parts.headers).map(Some);
+        return preflight(app, &parts.headers).map(Some);
     }
-    let who = guard::admit(desk, via, parts).await?;
+    let who = guard::admit(app, via, parts).await?;
     parts.extensions.insert(who);
     Ok(None)
 }
 
 /// Room for the body, for as long as it is answered. One that does not say how long it is may be as long as any.
-fn room(desk: &Desk, parts: &Parts) -> Result<Option<Seat>, Fault> {
+fn room(app: &AppState, parts: &Parts) -> Result<Option<Permit>, Fault> {
     if parts.method != Method::POST {
         return Ok(None);
     }
     let said = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let said = said.filter(|_| !parts.headers.contains_key(header::TRANSFER_ENCODING));
     let length = said.and_then(|length| length.parse::<usize>().ok()).unwrap_or(usize::MAX);
-    desk.seats.body(length.min(desk.max_body()))
+    app.permits.body(length.min(app.max_body()))
 }
 
 /// A browser asks before a page may: it sends no key then, so only what is configured for all keys can be allowed.
-fn preflight(desk: &Desk, headers: &HeaderMap) -> Result<Response, Fault> {
-    if !headers.get(header::ORIGIN).is_some_and(|origin| is_configured(desk, origin)) {
+fn preflight(app: &AppState, headers: &HeaderMap) -> Result<Response, Fault> {
+    if !headers.get(header::ORIGIN).is_some_and(|origin| is_configured(app, origin)) {
         return Err(
             Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
         );
@@ -148,9 +147,9 @@ fn preflight(desk: &Desk, headers: &HeaderMap) -> Result<Response, Fault> {
     Ok(response)
 }
 
-/// Returns whether pages of this origin may ask with any key.
-fn is_configured(desk: &Desk, origin: &HeaderValue) -> bool {
-    desk.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
+/// Returns true if pages of this origin may ask with any key.
+fn is_configured(app: &AppState, origin: &HeaderValue) -> bool {
+    app.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
 }
 
 /// Lets the page read the response.
@@ -176,7 +175,7 @@ fn sign(headers: &mut HeaderMap, dialect: Dialect, id: &str, began: Instant) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// The route in the words of the counters, which a client cannot make more of.
+/// The route as the counters name it. A client cannot add names.
 fn route(path: &str) -> &'static str {
     const ROUTES: [&str; 12] = [
         "/v1/chat/completions",
@@ -211,23 +210,26 @@ async fn healthy() -> &'static str {
     "ok\n"
 }
 
-/// Returns whether what every answer needs serves.
-async fn ready(State(desk): State<Arc<Desk>>) -> Response {
-    let away = desk.readiness.away(&desk).await;
+/// Returns true if what every answer needs serves.
+async fn ready(State(app): State<Arc<AppState>>) -> Response {
+    let away = health::away(&app).await;
     if away.is_empty() {
         return "ready\n".into_response();
     }
     (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for {}\n", away.join(", "))).into_response()
 }
 
-async fn metrics(State(desk): State<Arc<Desk>>, Extension(who): Extension<Who>) -> Result<Response, Fault> {
+async fn metrics(
+    State(app): State<Arc<AppState>>,
+    Extension(who): Extension<Who>,
+) -> Result<Response, Fault> {
     let caller = who.caller;
-    let queue = desk
+    let queue = app
         .router
         .call(&method::api_queue, |router, context| async move { router.api_queue(context, caller).await })
         .await;
     let is_up = queue.is_ok();
-    // What is counted here is told even while the queue cannot be.
+    // The counters of this process are shown even while the queue is away.
     let nothing = QueueInfo {
         paused: false,
         paused_sessions: ipc_proto::List::default(),
@@ -239,8 +241,8 @@ async fn metrics(State(desk): State<Arc<Desk>>, Extension(who): Extension<Who>) 
         Ok(queue) => queue?,
         Err(_) => nothing,
     };
-    let up = [("router", is_up), ("gate", desk.gate.is_up())];
-    let text = desk.metrics.text(&queue, &up).map_err(|error| Fault::new(Kind::Failed, error.to_string()))?;
+    let up = [("router", is_up), ("gate", app.gate.is_up())];
+    let text = app.metrics.text(&queue, &up).map_err(|error| Fault::new(Kind::Failed, error.to_string()))?;
     let mut response = document(Body::from(text));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -10,7 +10,7 @@ use ipc_proto::api::Holder;
 use ipc_proto::router::SessionName;
 use vendors::openai::responses::{RESPONSE, unknown};
 
-/// What a client may say by header instead of a field.
+/// The header that a client may send instead of a field.
 const HEADER: &str = "x-session-id";
 /// Bytes of a conversation's name that stand in a session's as they are; a longer one is hashed.
 const NAME: usize = 32;
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_named_by_header_first_and_never_by_what_could_stand_for_another_session() {
+    fn a_conversations_name_cannot_stand_for_another_session() {
         assert_eq!(conversation(&HeaderMap::new(), None), None);
         assert_eq!(named("  "), None);
         assert_eq!(named("chat-7").unwrap(), "chat-7");
@@ -115,7 +115,7 @@ mod tests {
 
     // Holds P7-86.
     #[test]
-    fn a_response_leads_back_to_its_conversation_and_anything_else_is_not_found() {
+    fn a_response_id_leads_to_its_conversation_and_another_to_none() {
         let turn = TurnId::random();
         for name in [None, Some("chat-7"), Some("0123456789abcdef0123456789abcdef")] {
             let id = response_id(turn, name);

@@ -1,22 +1,22 @@
-//! `/v1/steer`: words of a client into the turn that is under way in one of its own conversations. Which session that is, is
-//! said as a message to the agent says it; whose it is, router knows from what was presented.
+//! `/v1/steer`: a client's message for the running turn of one of its own conversations. The session is named as in a message to the agent;
+//! router finds its user by the key or uid.
 
 use crate::agents;
-use crate::answer::document;
+use crate::app_state::AppState;
 use crate::body;
-use crate::desk::Desk;
 use crate::fault::Fault;
 use crate::guard::Who;
-use crate::{kept, listing, scope};
+use crate::{idempotency, listing, scope};
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use ipc_proto::Text;
-use ipc_proto::router::{Steer, WORDS_BOUND, method};
+use ipc_proto::router::{STEERING_BOUND, Steer, method};
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
+use vendors::answer::document;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,19 +30,19 @@ struct Ask {
 
 /// Says it.
 pub(crate) async fn steer(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
-    let key = kept::key(&parts.headers)?;
-    let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
+    let key = idempotency::key(&parts.headers)?;
+    let ask: Ask = body::decode(&body::read(app.max_body(), &parts.headers, body).await?)?;
     let agent = ask.model.strip_prefix("agent/").unwrap_or_default();
     if !who.holder.agents.iter().any(|name| name.as_str() == agent) {
-        return Err(listing::no_agent(&desk, who.caller, &ask.model).await);
+        return Err(listing::no_agent(&app, who.caller, &ask.model).await);
     }
     let long =
-        || Fault::bad("text", format!("What is said into a turn is at most {WORDS_BOUND} bytes of text."));
+        || Fault::bad("text", format!("What is said into a turn is at most {STEERING_BOUND} bytes of text."));
     let steer = Steer {
         session: scope::session(&who.holder, agent, scope::conversation(&parts.headers, None).as_deref()),
         text: Text::new(ask.text).map_err(|_| long())?,
@@ -50,7 +50,7 @@ pub(crate) async fn steer(
         key: agents::message_key(who.caller, key.as_deref()),
     };
     let caller = who.caller;
-    let said = desk.router.call(&method::api_steer, |router, context| {
+    let said = app.router.call(&method::api_steer, |router, context| {
         let steer = steer.clone();
         async move { router.api_steer(context, caller, steer).await }
     });

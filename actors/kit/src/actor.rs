@@ -1,4 +1,4 @@
-//! What an actor is: opened before the seal, started after it, then serving its edges.
+//! The interface of an actor: opened before the seal, started after it, then serving its edges.
 
 use crate::counters::Counters;
 use crate::descriptors::Descriptors;
@@ -21,17 +21,17 @@ use std::rc::Rc;
 /// One process of the host.
 #[expect(async_fn_in_trait, reason = "an actor's futures stay on its one thread")]
 pub trait Actor: Sized + 'static {
-    /// Which row is its own.
+    /// The actor's row.
     const PROCESS: Process;
     /// Its section of the configuration.
     type Config: serde::de::DeserializeOwned;
-    /// What it opened.
+    /// The resources that it opened.
     type Opened: 'static;
 
     /// Opens everything it needs; it is not sealed yet, and nothing has been read from a peer.
     ///
     /// # Errors
-    /// What could not be opened; the process ends.
+    /// The resource that could not be opened; the process ends.
     fn open(config: Self::Config, place: &Place) -> Result<Self::Opened, OpenFault>;
 
     /// Starts its actors; it is sealed now.
@@ -43,14 +43,14 @@ pub trait Actor: Sized + 'static {
     /// Takes a frame of agentd that is not plumbing.
     fn notice(&self, _frame: Frame, _descriptors: Vec<OwnedFd>) {}
 
-    /// What waits in its own queue.
+    /// The length of its own queue.
     fn queue_depth(&self) -> u64 {
         0
     }
 }
 
-/// Where an actor's files are, and what else agentd handed it. agentd starts every process in its own folder, so no path
-/// is handed over.
+/// The place of an actor's files, and the other things that agentd handed over. agentd starts every process in its own
+/// folder, so no path is handed over.
 #[derive(Default)]
 pub struct Place {
     page: RefCell<Option<OwnedFd>>,
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// The page for keys that outlives this process, mapped; once, and for credproxy alone. `None` where agentd has none
-    /// or it cannot be mapped: then what would be kept there is kept for this life.
+    /// or it cannot be mapped: then a key lasts for this life only.
     #[must_use]
     pub fn page(&self) -> Option<Mapped> {
         let mapped = Mapped::new(self.page.take()?);
@@ -85,13 +85,13 @@ impl Place {
         self.credential.take().map(File::from)
     }
 
-    /// Which log is this host's, as audit said it when it began; for audit alone. `None` before there is one.
+    /// The id of this host's log, as audit reported it at start; for audit alone. `None` before there is a log.
     #[must_use]
     pub fn log(&self) -> Option<[u64; 4]> {
         Some(self.log).filter(|words| *words != [0; 4])
     }
 
-    /// Takes what came with the start frame besides the section, as its words say.
+    /// Takes the descriptors that came with the start frame besides the section, as its words say.
     pub(crate) fn new(flags: u64, log: [u64; 4], descriptors: impl IntoIterator<Item = OwnedFd>) -> Self {
         let place = Self { log, ..Self::default() };
         let mut descriptors = descriptors.into_iter();
@@ -113,7 +113,7 @@ pub struct OpenFault {
 }
 
 impl OpenFault {
-    /// What could not be opened, and why. Neither may hold content or a secret.
+    /// The resource that could not be opened, and the cause. Neither may hold content or a secret.
     pub fn new(what: impl Into<String>, cause: impl std::fmt::Display) -> Self {
         Self { what: what.into(), cause: cause.to_string() }
     }
@@ -130,19 +130,19 @@ pub struct Host {
 }
 
 impl Host {
-    /// The link to a callee. It is there at once and waits for its edge by itself.
+    /// The link to a callee. It exists at once and waits for its edge by itself.
     #[must_use]
     pub fn link<C: Stub>(&self) -> Link<C> {
         self.links.link()
     }
 
-    /// The witness that puts events on the record.
+    /// The recorder that puts events on the record.
     #[must_use]
     pub fn recorder(&self) -> Recorder {
         self.recorder.clone()
     }
 
-    /// The way to agentd.
+    /// The connection to agentd.
     #[must_use]
     pub fn supervisor(&self) -> Supervisor {
         self.supervisor.clone()
@@ -154,8 +154,8 @@ impl Host {
         self.links.descriptors(callee)
     }
 
-    /// The listeners that agentd keeps for this process; for one task of it, and once. It waits until agentd has told
-    /// everything that it tells at a start, so it must not be awaited in [`Actor::start`]: spawn a task that does.
+    /// The listeners that agentd keeps for this process; for one task of it, and once. It waits until agentd has sent
+    /// all frames of a start, so it must not be awaited in [`Actor::start`]: spawn a task that does.
     ///
     /// # Errors
     /// [`NoListener`] if there is none.
@@ -168,7 +168,7 @@ impl Host {
         self.counters.time(call).await
     }
 
-    /// Counts a call that was refused, or a connection that was ended for what it sent.
+    /// Counts a refused call, or a connection that was ended for its peer's message.
     pub fn refused(&self) {
         self.counters.refuse();
     }

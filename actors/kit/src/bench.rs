@@ -1,6 +1,6 @@
 //! An edge and a link without agentd, for `make bench` alone: the same code over a socket that the bench made.
 //!
-//! No actor may use it: an edge made here believes who its maker says the caller is.
+//! No actor may use it: an edge made here takes the caller's name from its maker.
 
 use crate::counters::Counters;
 use crate::edge::Edge;
@@ -12,8 +12,8 @@ use std::io;
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 
-/// Runs `task` as an actor's tasks run: in its runtime, with its log filter, beside its beat. Each of the three
-/// decides what a call costs: without the beat, say, every deadline is the next thing to wake up for.
+/// Runs `task` as an actor's tasks run: in its runtime, with its log filter, beside its heartbeat. Each of the
+/// three changes the cost of a call: without the heartbeat, every deadline is the next timer to expire.
 ///
 /// # Errors
 /// No event loop.

@@ -1,7 +1,7 @@
-//! The wall clock. In a debug build agentd may have it be off the machine's, so that a test can step it back and forth
-//! while a host runs and never touches the machine's; a release build knows only the machine's.
+//! The wall clock. In a debug build agentd may set it off the machine's, so that a test can step it back and forth
+//! while a host runs and never touches the machine's; a release build has only the machine's.
 //!
-//! Whoever measures a time uses `Instant`, which nobody steps.
+//! Durations are measured with `Instant`, which nobody steps.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,13 +18,13 @@ pub fn now_ms() -> u64 {
     ms
 }
 
-/// Has it be so many ms off the machine's, as the word of a frame carries it.
+/// Sets it off the machine's by a number of ms, as the word of a frame carries it.
 #[cfg(debug_assertions)]
 pub(crate) fn step(word: u64) {
     OFF.store(word.cast_signed(), std::sync::atomic::Ordering::Relaxed);
 }
 
-/// A release build's clock is the machine's, whatever it is told.
+/// A release build has only the machine's clock.
 #[cfg(not(debug_assertions))]
 pub(crate) const fn step(_: u64) {}
 

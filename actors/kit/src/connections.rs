@@ -1,5 +1,5 @@
-//! Places for connections, shared among peers so that none of them keeps the others out. A peer that has no connection gets one
-//! as long as another peer has two, and connections whose sender is not known yet are closed before any other.
+//! Slots for connections, shared among peers so that no peer keeps the others out. A peer without a connection gets one
+//! as long as another peer has two, and connections whose sender is unknown yet are closed before any other.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,29 +7,29 @@ use std::hash::Hash;
 use std::rc::Rc;
 use tokio::sync::oneshot;
 
-/// How many connections there may be.
+/// The bounds on the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Of all peers together.
+    /// The bound for all peers together.
     pub total: usize,
-    /// Of one peer.
+    /// The bound for one peer.
     pub each: usize,
-    /// Of the total, those that only privileged peers may have.
+    /// The part of the total that only privileged peers may use.
     pub reserve: usize,
 }
 
-/// Why a connection gets no place.
+/// The reason why a connection gets no slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlace {
-    /// The peer has as many as one may have.
+    /// The peer has the most connections that one peer may have.
     #[error("you have {0} connections open, as many as one user may have; close one")]
     Yours(usize),
-    /// There are as many as there may be, none of which is to be closed for this one.
+    /// All slots are in use, and none is to be closed for this connection.
     #[error("{0} connections are open, as many as there may be; try again in a moment")]
     All(usize),
 }
 
-/// The places, and who has them.
+/// The slots, and their holders.
 pub struct Connections<P> {
     room: Room,
     state: Rc<RefCell<State<P>>>,
@@ -48,14 +48,14 @@ struct Open<P> {
     close: oneshot::Sender<()>,
 }
 
-/// A place, given back when it is dropped.
-pub struct Seat<P> {
+/// A slot, released when it is dropped.
+pub struct Slot<P> {
     number: u64,
     state: Rc<RefCell<State<P>>>,
 }
 
-impl<P> Seat<P> {
-    /// The sender of this connection is known by now: it is closed for no other that is only more urgent.
+impl<P> Slot<P> {
+    /// The sender of this connection is known by now: it is not closed for one that is only more urgent.
     pub fn identified(&self) {
         if let Some(open) = self.state.borrow_mut().open.get_mut(&self.number) {
             open.known = true;
@@ -63,7 +63,7 @@ impl<P> Seat<P> {
     }
 }
 
-impl<P> Drop for Seat<P> {
+impl<P> Drop for Slot<P> {
     fn drop(&mut self) {
         self.state.borrow_mut().open.remove(&self.number);
     }
@@ -77,11 +77,12 @@ impl<P: Copy + Eq + Hash> Connections<P> {
         Self { room, state: Rc::new(RefCell::new(state)) }
     }
 
-    /// A place for a connection of this peer, and what tells when another takes it. The connection is to be closed then.
+    /// A slot for a connection of this peer, and a receiver that fires when another connection takes the slot. The
+    /// connection is to be closed then.
     ///
     /// # Errors
-    /// There is no place for it.
-    pub fn enter(&self, peer: P, privileged: bool) -> Result<(Seat<P>, oneshot::Receiver<()>), NoPlace> {
+    /// There is no slot for it.
+    pub fn enter(&self, peer: P, privileged: bool) -> Result<(Slot<P>, oneshot::Receiver<()>), NoPlace> {
         let mut state = self.state.borrow_mut();
         let mine = state.open.values().filter(|open| open.peer == peer).count();
         if mine >= self.room.each {
@@ -97,7 +98,7 @@ impl<P: Copy + Eq + Hash> Connections<P> {
         state.next += 1;
         state.open.insert(number, Open { peer, privileged, known: false, close });
         drop(state);
-        Ok((Seat { number, state: Rc::clone(&self.state) }, closed))
+        Ok((Slot { number, state: Rc::clone(&self.state) }, closed))
     }
 
     fn fits(&self, state: &State<P>, privileged: bool) -> bool {
@@ -112,8 +113,8 @@ impl<P: Copy + Eq + Hash> State<P> {
         self.open.iter().find(|(_, open)| which(open)).map(|(number, _)| *number)
     }
 
-    /// The connection that gives way to one of a peer that has `mine`: the oldest that is not known, of the peer that has most of
-    /// those; else the oldest of the peer that has most, if that has two more. No privileged one does.
+    /// The connection that gives way to one of a peer that has `mine`: the oldest unknown one, of the peer that has most
+    /// of those; else the oldest of the peer that has most, if that has two more. No privileged one does.
     fn to_give_way(&self, mine: usize) -> Option<u64> {
         let others = || self.open.values().filter(|open| !open.privileged);
         let unknown = most(others().filter(|open| !open.known).map(|open| open.peer));
@@ -157,9 +158,9 @@ mod tests {
         let connections = Connections::new(ROOM);
         let mut held = Vec::new();
         for peer in [1, 1, 1, 2, 2, 2] {
-            let (seat, closed) = connections.enter(peer, false).unwrap();
-            seat.identified();
-            held.push((seat, closed));
+            let (slot, closed) = connections.enter(peer, false).unwrap();
+            slot.identified();
+            held.push((slot, closed));
         }
         assert_eq!(connections.enter(1, false).err(), Some(NoPlace::Yours(3)));
         let (third, _) = connections.enter(3, false).unwrap();
@@ -176,8 +177,8 @@ mod tests {
     fn the_oldest_connection_without_a_known_sender_gives_way_first() {
         let connections = Connections::new(ROOM);
         let mut held: Vec<_> = [1, 1, 1, 2, 2, 2].map(|peer| connections.enter(peer, false).unwrap()).into();
-        for (seat, _) in held.iter().skip(3) {
-            seat.identified();
+        for (slot, _) in held.iter().skip(3) {
+            slot.identified();
         }
         let new = connections.enter(3, false).unwrap();
         assert!(held[0].1.try_recv().is_ok(), "the oldest of the peer with most unknown ones");
@@ -201,22 +202,22 @@ mod tests {
             moves in prop::collection::vec((0u32..6, any::<bool>(), any::<bool>()), 1..80),
         ) {
             let connections = Connections::new(ROOM);
-            let mut held: Vec<(u32, Seat<u32>)> = Vec::new();
+            let mut held: Vec<(u32, Slot<u32>)> = Vec::new();
             for (peer, known, leaves) in moves {
                 if leaves && !held.is_empty() {
                     held.remove(0);
                 }
-                let open = |held: &[(u32, Seat<u32>)]| {
+                let open = |held: &[(u32, Slot<u32>)]| {
                     let state = connections.state.borrow();
-                    held.iter().filter(|(its, seat)| *its == peer && state.open.contains_key(&seat.number)).count()
+                    held.iter().filter(|(its, slot)| *its == peer && state.open.contains_key(&slot.number)).count()
                 };
                 let mine = open(&held);
                 match connections.enter(peer, peer == 0) {
-                    Ok((seat, _)) => {
+                    Ok((slot, _)) => {
                         if known {
-                            seat.identified();
+                            slot.identified();
                         }
-                        held.push((peer, seat));
+                        held.push((peer, slot));
                     }
                     Err(refused) => prop_assert!(mine > 0, "{peer} has none and hears {refused}"),
                 }

@@ -1,4 +1,4 @@
-//! What a process counts about itself: calls, refusals, their times, its memory. No content.
+//! A process's counts of itself: calls, refusals, their times, its memory. No content.
 
 use manifest::command::{Frame, Kind, WORDS};
 use std::cell::{Cell, RefCell};
@@ -52,7 +52,7 @@ impl Counters {
         self.in_flight.get()
     }
 
-    /// The beat that reports them.
+    /// The heartbeat that reports them.
     pub(crate) fn beat(&self, me: manifest::Process, memory: &MemoryFile, queue: u64) -> Frame {
         let (pss, rss) = memory.read();
         let mut words = [0; WORDS];
@@ -69,7 +69,7 @@ impl Counters {
         for (slot, value) in words.iter_mut().zip(values) {
             *slot = value;
         }
-        Frame::new(Kind::Beat, me).with(&words)
+        Frame::new(Kind::Heartbeat, me).with(&words)
     }
 
     /// The upper edge of the bucket that holds this percentile, us; 0 without calls.
@@ -118,7 +118,7 @@ fn edge(bucket: usize) -> u64 {
     (1_u64 << octave) * (5 + quarter) / 4
 }
 
-/// The kernel's word on this process's memory, opened before the seal.
+/// The kernel's statistics of this process's memory, opened before the seal.
 pub(crate) struct MemoryFile(Option<File>);
 
 impl MemoryFile {

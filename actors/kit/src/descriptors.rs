@@ -27,7 +27,7 @@ impl DescriptorChannel {
     /// Passes a descriptor with its ticket.
     ///
     /// # Errors
-    /// What the kernel says; `WouldBlock` when the receiver does not take them.
+    /// The kernel's error; `WouldBlock` when the receiver does not take them.
     pub fn send(&self, ticket: u64, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         passing::send(self.0.as_fd(), &ticket.to_le_bytes(), &[descriptor])
     }

@@ -1,5 +1,6 @@
-//! The serving end of an edge. Who calls is known from the descriptor; whether it may is looked up in the table
-//! before the handler runs. A malformed request costs the caller its connection, never the server its life.
+//! The serving end of an edge. The caller is known from the descriptor, and the table says before the handler
+//! runs if the caller may make the call. A malformed request costs the caller its connection, never the server
+//! its life.
 
 use crate::counters::Counters;
 use crate::descriptors::DescriptorChannel;
@@ -27,7 +28,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// Who calls.
+    /// The calling process.
     #[must_use]
     pub const fn caller(&self) -> Process {
         self.caller
@@ -55,7 +56,7 @@ impl Edge {
         let caller = self.caller;
         let transport = match wire::server(self.stream, self.me, bound).await {
             Ok(transport) => transport,
-            // A caller that went away before it wanted anything has done no wrong.
+            // A caller that went away before its first call has done no wrong.
             Err(Fault::Unreachable) => return,
             Err(_) => {
                 self.counters.refuse();
@@ -83,7 +84,7 @@ impl Edge {
     }
 }
 
-/// The table's word before every call, and the time it took after.
+/// Looks each call up in the table before it is served, and times it.
 #[derive(Clone)]
 struct Checked<S> {
     handler: S,

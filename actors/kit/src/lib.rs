@@ -1,7 +1,8 @@
-//! What the main of every actor does, once: take descriptors, open, seal, serve.
+//! The common main of every actor: takes descriptors, opens, seals, serves.
 //!
-//! A process that uses kit touches only what its row grants. Kit itself opens nothing but the process's own
-//! memory statistics, and never makes a socket. Where a process cannot open its own files it looks at whose they are.
+//! A process that uses kit touches only the resources that its row grants. Kit itself opens nothing but the process's
+//! own memory statistics, and never makes a socket. Where a process cannot open its own files, kit looks at their
+//! owners.
 
 mod actor;
 #[doc(hidden)]
@@ -30,7 +31,7 @@ pub use clock::now_ms;
 pub use confine::compute_alone;
 pub use confine::secret::Mapped as KeyPage;
 pub use confine::{Flush, Flushed, Flusher};
-pub use connections::{Connections, NoPlace, Room, Seat};
+pub use connections::{Connections, NoPlace, Room, Slot};
 pub use descriptors::{DescriptorChannel, Descriptors};
 pub use edge::Edge;
 pub use lines::answer_lines;

@@ -1,12 +1,12 @@
 //! JSON lines of an actor's offline mode: read to their end, answered in order, each bad one with its number. It reads
-//! and writes what it is given, and repeats nothing of a line that it refuses.
+//! and writes the given streams, and repeats no part of a line that it refuses.
 
 use serde_json::{Value, json};
 use std::fmt::Display;
 use std::io::{self, BufRead, Read, Write};
 
-/// Answers each line: `answer` gives what to print, if anything, or what is wrong with the line. A line of more than
-/// `bound` bytes is refused without being kept; an empty one is passed over. Whether every line was good.
+/// Answers each line: `answer` returns the text to print, if any, or the defect of the line. A line of more than
+/// `bound` bytes is refused without being stored; an empty one is skipped. Returns true if every line was good.
 ///
 /// # Errors
 /// Input or output is gone.
@@ -20,7 +20,7 @@ pub fn answer_lines<E: Display>(
     let mut line = Vec::new();
     for number in 1_u64.. {
         line.clear();
-        // One byte more than may be, so that a line that is too long is seen to be.
+        // Reads one byte more than the bound, so that a longer line is noticed.
         if from.by_ref().take(bound + 1).read_until(b'\n', &mut line)? == 0 {
             break;
         }

@@ -1,5 +1,5 @@
 //! Typed links to callees. A link outlives its edges: when a peer restarts, agentd sends a fresh edge and the
-//! link takes it up; calls that may be repeated are asked again once, the others come to `PeerRestarted`.
+//! link takes it up; idempotent calls are repeated once, the others fail with `PeerRestarted`.
 
 use crate::descriptors::Descriptors;
 use crate::stubs::Stub;
@@ -17,18 +17,18 @@ use tarpc::client::RpcError;
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 
-/// How long a call waits for a peer that is not there. A restart takes tens of milliseconds; a held peer is
-/// told of soon enough.
+/// The longest time that a call waits for an absent peer. A restart takes tens of milliseconds; a held peer
+/// is reported soon enough.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An edge that is up: how often the peer had been started, and the client.
+/// An edge that is up: the peer's number of starts, and the client.
 type Up<C> = Option<(u64, C)>;
 type Raise = Box<dyn Fn(UnixStream, u64)>;
 
 /// A typed link to one callee.
 pub struct Link<C> {
     up: watch::Receiver<Up<C>>,
-    /// What a call is sent with but for its deadline; there are no spans that it could tell of.
+    /// The context of a call but for its deadline; there are no spans that it could carry.
     context: tarpc::context::Context,
 }
 
@@ -43,10 +43,10 @@ impl<C: Stub> Link<C> {
         Self { up, context: tarpc::context::current() }
     }
 
-    /// Asks. `ask` may run twice, so it clones what it sends.
+    /// Makes a call. `ask` may run twice, so it clones its arguments.
     ///
     /// # Errors
-    /// [`Fault`]: see there for what each says about whether the call took effect.
+    /// [`Fault`]: each variant says if the call may have taken effect.
     pub async fn call<R, F, Fut>(&self, method: &Method, ask: F) -> Result<R, Fault>
     where
         F: Fn(C, tarpc::context::Context) -> Fut,
@@ -86,7 +86,7 @@ impl<C: Stub> Link<C> {
         found.ok_or(if lost.is_some() { Fault::PeerRestarted } else { Fault::Unreachable })
     }
 
-    /// Returns whether the peer is there now.
+    /// Returns true if the peer is up.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.up.borrow().is_some()
@@ -105,7 +105,7 @@ struct Slot {
     /// A `watch::Receiver` of the client type in use.
     receiver: Option<Box<dyn Any>>,
     raise: Option<Raise>,
-    /// An edge that came before anybody wanted it.
+    /// An edge that came before a link was asked for.
     early: Option<(UnixStream, u64)>,
 }
 

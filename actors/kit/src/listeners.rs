@@ -1,5 +1,5 @@
-//! Listeners that agentd made and keeps: it hands them over after each start, so that who waits in one while its process
-//! is away is served by the next life. Nothing is made here, and nothing is bound.
+//! Listeners that agentd made and keeps: it hands them over after each start, so that a client that waits in one while
+//! its process is away is served by the next life. Nothing is made here, and nothing is bound.
 
 use manifest::command::{Frame, Kind, ListenerKind};
 use std::cell::RefCell;
@@ -8,27 +8,28 @@ use std::os::fd::OwnedFd;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Notify;
 
-/// What agentd handed over.
+/// The descriptors that agentd handed over.
 #[derive(Debug)]
 pub struct Listeners {
-    /// Who comes is known from the kernel: `peer_cred` of what it accepts.
+    /// The peer is known from the kernel: `peer_cred` of the accepted connection.
     pub unix: UnixListener,
-    /// TCP on loopback, where it is configured. `TCP_NODELAY` is the one option that its row may set on what it accepts.
+    /// TCP on loopback, where it is configured. `TCP_NODELAY` is the one option that its row may set on an accepted
+    /// connection.
     pub tcp: Option<TcpListener>,
 }
 
-/// Why there is nothing to listen on.
+/// The reason why there is no listener.
 #[derive(Debug, thiserror::Error)]
 pub enum NoListener {
     /// agentd handed over no Unix socket.
     #[error("agentd handed over no listener")]
     Missing,
-    /// The event loop does not take it.
+    /// The event loop does not accept it.
     #[error("the listener cannot be used: {0}")]
     Unusable(#[from] io::Error),
 }
 
-/// What has been handed over so far, and whether that is all.
+/// The descriptors handed over so far, and if they are complete.
 #[derive(Default)]
 pub(crate) struct Handed {
     unix: RefCell<Option<OwnedFd>>,
@@ -50,7 +51,7 @@ impl Handed {
                 true
             }
             (Kind::Plumbed, _) => {
-                // Kept for who asks later: it is said once in a life.
+                // Stored for a later caller: agentd sends it once in a life.
                 self.all.notify_one();
                 false
             }

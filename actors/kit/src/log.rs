@@ -7,8 +7,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Sends this process's log lines to standard error, at its level. The bus's own spans are left out, which would be made
-/// for every call, and what the library of `/mcp` says of each request, which are its client's words.
+/// Sends this process's log lines to standard error, at its level. The bus's own spans are left out, since each call
+/// would make one, and so are the lines of `/mcp`'s library about a request, which hold its client's text.
 pub(crate) fn begin(log: &Log) {
     let level = log.level.parse::<Level>().unwrap_or(Level::INFO);
     let filter = Targets::new()

@@ -1,6 +1,6 @@
-//! Why a process could not open what is its own. It looks at the names, owners and modes in the process's own folder once
-//! that has failed, and at the room on its disk, before the seal, and opens no file: one that another user's program left there
-//! is found, and named.
+//! Explains why a process could not open its own files. It looks at the names, owners and modes in the process's own
+//! folder once that has failed, and at the room on its disk, before the seal, and opens no file: a file that another
+//! user's program left there is found, and named.
 
 use nix::fcntl::{AT_FDCWD, AtFlags};
 use nix::unistd::{AccessFlags, Uid, faccessat, geteuid};
@@ -9,12 +9,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes below which what could not be opened is put down to them: a start writes more.
+/// Bytes of room below which a full disk is the explanation: a start writes more.
 const FULL: u64 = 1 << 20;
-/// Names that are looked at.
+/// The most names that are looked at.
 const MOST: usize = 16_384;
 
-/// What is in a process's folder and not the process's to use.
+/// A path in a process's folder that the process may not use.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{} belongs to uid {owner}, and uid {me}, which this process has, may not {act} it; `agentctl doctor` says whose it is to be",
@@ -27,8 +27,8 @@ pub(crate) struct NotOwn {
     act: &'static str,
 }
 
-/// The first of what is below this folder that this process may not read, or may not write since it is another user's. Of
-/// folders below that the second holds for themselves alone: the owner's own policies and scripts lie in some.
+/// The first path below this folder that this process may not read, or may not write since it is another user's. For
+/// deeper folders the second holds for the folders alone: the owner's own policies and scripts lie in some.
 pub(crate) fn not_own(folder: &Path) -> Option<NotOwn> {
     let (me, mut looked_at) = (geteuid(), 0);
     let mut next = VecDeque::from([(folder.to_owned(), 0)]);
@@ -56,7 +56,7 @@ pub(crate) fn not_own(folder: &Path) -> Option<NotOwn> {
     None
 }
 
-/// Returns whether the disk of this folder is full, or as good as.
+/// Returns true if the disk of this folder is full, or nearly so.
 pub(crate) fn is_full(folder: &Path) -> bool {
     let about = nix::sys::statvfs::statvfs(folder);
     about.is_ok_and(|it| it.blocks_available().saturating_mul(it.fragment_size()) < FULL)

@@ -1,5 +1,5 @@
-//! The body of a reply that credproxy holds, pulled piece by piece. Whoever stops, or is stopped by the time, lets it go:
-//! the room for replies is shared by all who ask for one.
+//! The body of a reply that credproxy holds, pulled piece by piece. A reader that stops, or is stopped by a deadline,
+//! releases it: the room for replies is shared by all callers.
 
 use crate::Link;
 use ipc_proto::Fault;
@@ -9,9 +9,9 @@ use ipc_proto::credproxy::{CHUNK, Chunk, CredError, CredproxyClient, Head, Reply
 pub struct Pull {
     credproxy: Link<CredproxyClient>,
     reply: Reply,
-    /// What came with its head.
+    /// The chunk that came with its head.
     first: Chunk,
-    /// Its last piece was given: credproxy has let it go.
+    /// Its last piece was returned: credproxy has released it.
     over: bool,
 }
 
@@ -25,7 +25,7 @@ impl Pull {
     /// The next piece, of 64 KiB at most; waits until there is some.
     ///
     /// # Errors
-    /// The call was lost, or within it why the body goes no further.
+    /// The call was lost, or the reason within it why the body ends early.
     pub async fn next(&mut self) -> Result<Result<Chunk, CredError>, Fault> {
         let first = std::mem::take(&mut self.first);
         let pulled = if first.last || !first.bytes.is_empty() {
@@ -52,7 +52,7 @@ impl Drop for Pull {
             let closed = link.call(&method::close, |credproxy, context| async move {
                 credproxy.close(context, reply).await
             });
-            // A credproxy that is gone has let it go already.
+            // A credproxy that is gone has released it already.
             let _ = closed.await;
         });
     }

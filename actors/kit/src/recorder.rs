@@ -1,4 +1,4 @@
-//! A witness: puts events on the record, each with its own count, so that a gap is seen and a repeat is one.
+//! The recorder puts events on the record, each with its own count, so that a gap is seen and a repeat is one.
 
 use crate::link::Link;
 use ipc_proto::Fault;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An event could not be put on the record. Its effect must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRecorded {
-    /// Audit is not there.
+    /// Audit is not available.
     #[error("audit is not there: {0}")]
     Down(#[from] Fault),
-    /// Audit could not.
+    /// Audit could not record it.
     #[error("{0}")]
     Refused(#[from] AuditError),
 }
@@ -34,7 +34,7 @@ impl Recorder {
     /// Puts `event` on the record: durable when this returns.
     ///
     /// # Errors
-    /// [`NotRecorded`]: nothing may happen on the strength of it.
+    /// [`NotRecorded`]: no effect may follow.
     pub async fn record(&self, event: Event) -> Result<Receipt, NotRecorded> {
         let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
         let serial = Serial { life: self.life, number };

@@ -19,14 +19,14 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::task::LocalSet;
 
-/// How often a process says that it is alive.
+/// The interval of the heartbeat.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
-/// How long after a process is ready its start is over.
+/// The time after a process is ready at which its start is over.
 const SETTLED: Duration = Duration::from_millis(500);
 /// Bytes of a configuration section.
 const SECTION_BOUND: u64 = 4 * 1024 * 1024;
 
-/// Why a process could not begin.
+/// The reason why a process could not begin.
 #[derive(Debug, thiserror::Error)]
 enum StartFault {
     #[error("cannot be made undumpable: {0}")]
@@ -61,7 +61,7 @@ impl StartFault {
     }
 }
 
-/// Runs an actor until agentd is gone or says that it is enough.
+/// Runs an actor until agentd is gone or stops it.
 #[must_use]
 pub fn run<A: Actor>() -> ExitCode {
     let mut control = None;
@@ -91,7 +91,7 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
         None if own::is_full(&place.own()) => StartFault::NoRoom(fault),
         None => StartFault::Open(fault),
     })?;
-    // ractor's first look at its groups asks how many cores there are; after the seal that would be its death.
+    // ractor's first look at its groups asks for the number of cores; after the seal that would kill the process.
     drop(ractor::pg::which_groups());
     let memory = MemoryFile::open();
     let runtime =
@@ -104,16 +104,16 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
         .map_err(StartFault::Runtime)
 }
 
-/// What agentd says first.
+/// agentd's first message.
 struct Start {
     mode: Mode,
     section: Vec<u8>,
     place: Place,
-    /// Debug builds: agentd wants to hear of every call.
+    /// Debug builds: agentd wants a report of every call.
     recording: bool,
 }
 
-/// agentd hears of what this process may not do.
+/// Reports to agentd the acts that this process may not do.
 fn watch(control: &OwnedFd, recording: bool) -> Watch<'_> {
     #[cfg(debug_assertions)]
     if recording {
@@ -159,12 +159,12 @@ async fn serve<A: Actor>(
     let actor = Rc::new(A::start(opened, host.clone()).await);
     supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
     tokio::task::spawn_local(settle());
-    // In a task of its own: what a local set is run with is polled whenever any of its tasks is woken.
+    // In a task of its own: the future that a local set runs is polled whenever any of its tasks is woken.
     let attending = tokio::task::spawn_local(attend(actor, host, supervisor, memory));
     attending.await?
 }
 
-/// Beats and takes agentd's frames until the control descriptor ends.
+/// Sends heartbeats and takes agentd's frames until the control descriptor ends.
 async fn attend<A: Actor>(
     actor: Rc<A>,
     host: Host,
@@ -185,23 +185,24 @@ async fn attend<A: Actor>(
             },
             _ = beat.tick() => {
                 let frame = counters.beat(A::PROCESS, &memory, actor.queue_depth());
-                // A beat that does not fit is a beat missed: agentd counts those.
+                // A heartbeat that does not fit is a missed one: agentd counts those.
                 drop(supervisor.send(frame, &[]));
             }
         }
     }
 }
 
-/// Gives back what the start alone needed, once it is over: most of what a process that waits would else weigh.
+/// Frees the memory that the start alone needed, once it is over: otherwise most of an idle process's memory.
 async fn settle() {
     tokio::time::sleep(SETTLED).await;
     confine::give_back();
 }
 
-/// Lets calls in flight end, for as long as agentd gave.
+/// Lets calls in flight end, within the time that agentd gave.
 async fn drain(counters: &Counters, ms: u64) {
     let idle = async {
-        // What callers that went away leave behind begins a moment later: the ends of their answers are on the record then.
+        // The work that departed callers leave behind begins a moment later: the ends of their answers are on the record
+        // then.
         tokio::time::sleep(Duration::from_millis(5)).await;
         while counters.in_flight() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,5 +1,5 @@
-//! Calls of one connection, a bounded number at once. Answers go out whatever else waits: when there is no room for
-//! more calls, they are left in the socket, which is the back-pressure, and what was answered is still written.
+//! Calls of one connection, a bounded number at once. Answers are written before more calls are read: when there is
+//! no room for more calls, they are left in the socket, which is the back-pressure, and answers still go out.
 //!
 //! The messages are tarpc's. Its own server keeps an entry of a timer wheel, an abort handle, a span and a place in a
 //! queue for each call, which is more than most handlers do; here a call has its future, and all share one timer.
@@ -18,13 +18,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Sleep;
 use wire::codec::Messages;
 
-/// Serves the calls of one connection until it ends, at most `at_once` of them at once; a call counts until its
-/// answer is on its way out. `begin` makes the future that serves one. It is dropped when its caller gives the call up
-/// or its deadline passes. A caller that has no more to ask is still given its answers.
+/// Serves the calls of one connection until it ends, at most `at_once` of them at once; a call counts until its answer
+/// is on its way out. `begin` makes the future that serves one. It is dropped when its caller gives the call up or its
+/// deadline passes. A caller that closed its sending end still receives its answers.
 ///
 /// # Errors
-/// Why the connection was ended: what could not be read is no message of the interface, or came too slowly; what
-/// could not be written was not taken, or is over the interface's bound.
+/// The reason for which the connection was ended: a message that is none of the interface, or came too slowly;
+/// an answer that the caller did not read, or that is over the interface's bound.
 pub async fn serve_calls<Q, A, S, F>(
     transport: Messages<ClientMessage<Q>, Response<A>, S>,
     at_once: usize,
@@ -55,13 +55,13 @@ struct Serving<T, B, F, A> {
     at_once: usize,
     begin: B,
     calls: FuturesUnordered<Call<F>>,
-    /// Those for which there was no room on the way out yet.
+    /// Answers for which there was no room on the way out yet.
     answers: VecDeque<Response<A>>,
-    /// No deadline of a call is before this.
+    /// No deadline of a call is before this time.
     earliest: Option<Instant>,
-    /// Runs out at what was the earliest when it was set.
+    /// Expires at the earliest deadline that was known when it was set.
     timer: Option<(Instant, Pin<Box<Sleep>>)>,
-    /// The caller has no more to ask.
+    /// The caller sends no more calls.
     is_read: bool,
 }
 
@@ -95,7 +95,7 @@ where
         self.calls.len() + self.answers.len()
     }
 
-    /// Begins the calls that have come; whether more had to be left in the socket.
+    /// Begins the calls that have come; returns true if more had to be left in the socket.
     fn take(&mut self, task: &mut Context<'_>) -> io::Result<bool> {
         while !self.is_read {
             if self.under_way() >= self.at_once {
@@ -144,7 +144,7 @@ where
         Ok(transport.poll_flush(task)?)
     }
 
-    /// Gives up the calls whose deadline has passed: nobody waits for them.
+    /// Gives up the calls whose deadline has passed: no caller waits for them.
     fn look_at_deadlines(&mut self, task: &mut Context<'_>) {
         while let Some(earliest) = self.earliest {
             if self.timer.as_ref().is_none_or(|(until, _)| *until > earliest) {
@@ -178,7 +178,7 @@ pin_project! {
 }
 
 impl<F> Call<F> {
-    /// Drops its future; it is woken once more, to be let go.
+    /// Drops its future; it is woken once more, to be removed.
     fn give_up(self: Pin<&mut Self>) {
         let mut call = self.project();
         call.future.set(None);
@@ -189,7 +189,7 @@ impl<F> Call<F> {
 }
 
 impl<A, F: Future<Output = Result<A, ServerError>>> Future for Call<F> {
-    /// Nothing if it was given up.
+    /// `None` if it was given up.
     type Output = Option<Response<A>>;
 
     fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Self::Output> {

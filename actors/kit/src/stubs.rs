@@ -1,4 +1,4 @@
-//! Which client speaks to which process: the typed end of each interface.
+//! The client of each process: the typed end of each interface.
 
 use ipc_proto::Fault;
 use manifest::Process;
@@ -8,10 +8,10 @@ use tokio::net::UnixStream;
 /// A client generated from an interface.
 #[expect(async_fn_in_trait, reason = "an actor's futures stay on its one thread")]
 pub trait Stub: Clone + 'static {
-    /// Whom it calls.
+    /// The process that it calls.
     const CALLEE: Process;
 
-    /// Exchanges hellos over a fresh edge, and gives the client and what drives it until the edge ends.
+    /// Exchanges hellos over a fresh edge, and returns the client and the future that drives it until the edge ends.
     async fn connect(
         stream: UnixStream,
         me: Process,

@@ -9,10 +9,10 @@ use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::watch;
 
-/// How long until agentd is told again, where it did not read.
+/// The time after which a frame is sent to agentd again, where agentd did not read.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// The way to agentd.
+/// The connection to agentd.
 #[derive(Clone)]
 pub struct Supervisor(Rc<AsyncFd<OwnedFd>>);
 
@@ -25,7 +25,7 @@ impl Supervisor {
     /// Sends a frame.
     ///
     /// # Errors
-    /// `WouldBlock` when agentd does not read: it is asked too much, or stopped.
+    /// `WouldBlock` when agentd does not read: it is overloaded, or stopped.
     pub fn send(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         if descriptors.is_empty() {
             // A plain send, since most rows have no sendmsg.
@@ -34,8 +34,8 @@ impl Supervisor {
         passing::send(self.0.as_fd(), &frame.encode(), descriptors)
     }
 
-    /// Tells agentd of a value by the frame that is made of it: now, and whenever it changes, until nobody can change it.
-    pub async fn keep_told<T>(self, mut value: watch::Receiver<T>, frame: impl Fn(&T) -> Frame) {
+    /// Reports a value to agentd by the frame made of it: now, and at each change, until the last sender is gone.
+    pub async fn keep_reported<T>(self, mut value: watch::Receiver<T>, frame: impl Fn(&T) -> Frame) {
         loop {
             let now = frame(&value.borrow_and_update());
             if self.send(now, &[]).is_err() {

@@ -1,5 +1,5 @@
-//! A store without a host, for benches: the code that serves writes it. No scanner is here; what is written is made up, and no
-//! host ever reads it.
+//! A store without a host, for benches: the code that serves writes it. It has no scanner; its content is made up, and
+//! no host ever reads it.
 
 use crate::error::Admission;
 use crate::library::Library;
@@ -21,13 +21,13 @@ const BEGIN: u64 = 1_790_000_000_000;
 const AT_ONCE: usize = 500;
 
 /// The store of one user.
-pub struct Kept {
+pub struct FilledStore {
     store: Store,
     scope: Scope,
     rows: u64,
 }
 
-impl Kept {
+impl FilledStore {
     /// Begins one in a folder, with these texts in it and its indexes in memory.
     ///
     /// # Errors
@@ -56,8 +56,8 @@ impl Kept {
     fn put(&mut self, texts: &[impl AsRef<str>]) -> io::Result<()> {
         let scanned = texts.iter().map(|text| self.scanned(text.as_ref())).collect::<io::Result<Vec<_>>>()?;
         let (scope, at) = (&self.scope, BEGIN + self.rows);
-        let each = self.store.changed(|change, limits, told| {
-            let one = |scanned| write::inserted(change, limits, scope, scanned, at, told);
+        let each = self.store.changed(|change, limits, changes| {
+            let one = |scanned| write::inserted(change, limits, scope, scanned, at, changes);
             scanned.iter().map(one).collect::<Result<Vec<_>, _>>()
         });
         match each.map_err(io::Error::other)?.iter().find(|admission| **admission != Admission::New) {
@@ -76,7 +76,7 @@ impl Kept {
     }
 }
 
-/// A database with a row a text and no index, as durable as the store: what a bare commit costs.
+/// A database with a row a text and no index, as durable as the store: it measures a bare commit.
 pub struct Bare(Connection);
 
 impl Bare {

@@ -1,14 +1,14 @@
-//! What is put before a model: chosen here out of one scope, laid out in [`layout`]. It reads the open database and
-//! changes nothing. The same question to the same rows is the same block.
+//! The block of memory that is put before a model: chosen here out of one scope, laid out in [`layout`]. It reads the
+//! open database and changes nothing. The same question to the same rows is the same block.
 
 mod candidate;
 mod layout;
 mod part;
 mod quote;
+mod render;
 mod room;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use crate::error::StoreError;
 use crate::filter::Narrow;
@@ -24,7 +24,7 @@ use ipc_proto::memory::{
     Area, BLOCK_TOKENS, Block, BlockAsk, Filter, HITS, Part, Question, Row, Scope, SessionRow, Start,
 };
 use ipc_proto::{List, Text};
-use layout::Wanted;
+use layout::BlockRequest;
 
 pub(crate) use layout::MARK;
 
@@ -36,13 +36,13 @@ const RANKED: u16 = 500;
 /// Most rows of an index, and most of those in full: with sessions and decisions no more than a block names.
 const INDEX: u16 = 100;
 const FULL: u16 = 20;
-/// Sessions that are told of.
+/// Sessions that a block shows.
 const SESSIONS: u16 = 5;
 /// The same for a conversation that is made smaller: fewer rows, more of each, half the tokens.
 const LESS: (u16, u16, u16) = (20, 5, 3);
 
 impl Store {
-    /// What is to be put before a model; empty where there is nothing to tell or what asks is muted.
+    /// The block to put before a model; empty where there is nothing to show or the asking session is muted.
     pub(crate) fn block(&self, scope: &Scope, ask: &BlockAsk, now_ms: u64) -> Result<Block, StoreError> {
         let project = ask.project.as_ref().map(Text::as_str);
         let session = ask.session.as_ref().map(|(client, name)| (client.as_str(), name.as_str()));
@@ -57,7 +57,7 @@ impl Store {
         };
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Block::default()) };
         let candidates = self.candidates(number, ask, now_ms)?;
-        // Decisions are told apart there, and may be any of them.
+        // Decisions are shown apart there, and may be any of them.
         let most = if ask.compacting { usize::MAX } else { index.max(full).into() };
         let rows = match ask.only {
             true => self.fitting(number, &scope.area, &candidates, (ask, now_ms), most)?,
@@ -66,7 +66,7 @@ impl Store {
         let sessions = if ask.only || ask.without.sessions { 0 } else { sessions };
         let sessions = self.met(scope, (project, &ask.without.rows), sessions)?;
         let tokens = ask.tokens.unwrap_or(BLOCK_TOKENS);
-        let wanted = Wanted {
+        let wanted = BlockRequest {
             rows: &rows,
             sessions: &sessions,
             project,
@@ -76,7 +76,7 @@ impl Store {
             first: ask.only,
             compacting: ask.compacting,
         };
-        Ok(layout::lay(&wanted).map(given).unwrap_or_default())
+        Ok(layout::lay(&wanted).map(into_block).unwrap_or_default())
     }
 
     /// The places of the rows to choose among, those that are preferred first. No row is read whole for it.
@@ -94,7 +94,7 @@ impl Store {
         Ok(candidate::preferred(found, newest, (project, &ask.without.rows)))
     }
 
-    /// Those that the words find, best first, and may be told of: rows of other projects may be many and better.
+    /// The rows that the words find, best first, and that may be shown: rows of other projects may be many and better.
     fn by_words(&self, number: Number, ask: &BlockAsk, now_ms: u64) -> Result<Vec<Candidate>, StoreError> {
         let mut found = Vec::new();
         if ask.words.trim().is_empty() {
@@ -111,7 +111,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Those of the candidates that fit the words, at most so many.
+    /// The candidates that fit the words, up to a bound.
     fn fitting(
         &self,
         number: Number,
@@ -129,7 +129,7 @@ impl Store {
         })
     }
 
-    /// The first of them that can be read and are wanted, at most so many.
+    /// The first of them that can be read and are wanted, up to a bound.
     fn whole(
         &self,
         number: Number,
@@ -172,7 +172,8 @@ impl Store {
                 let summary = session.summary.map_or(Ok(None), |id| self.read(scope, id));
                 let summary = unless_of_a_row(summary)?
                     .filter(|row| row.entry.label.class < Class::Secret && !without.contains(&row.entry.id));
-                // One of elsewhere is named as somebody liked: it is told of under its summary's label alone.
+                // A session from elsewhere has a name that a stranger chose: it is shown under its summary's label
+                // alone.
                 if summary.is_some() || sessions::is_own(scope, &session) {
                     met.push((session, summary));
                 }
@@ -183,9 +184,9 @@ impl Store {
     }
 }
 
-fn given(laid: layout::Laid) -> Block {
+fn into_block(laid: layout::Laid) -> Block {
     let end = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    let parts = laid.of.into_iter().map(|(row, at)| Part { row, at: end(at.start)..end(at.end) });
+    let parts = laid.spans.into_iter().map(|(row, at)| Part { row, at: end(at.start)..end(at.end) });
     Block {
         text: Text::clip(&laid.text),
         label: Some(laid.label),

@@ -1,5 +1,5 @@
-//! What a client's hook saw, made into a row: pure. Nothing that this host itself put before the model is taken for
-//! something new, and what nobody wants to be kept is taken out before anything else looks at it.
+//! Makes a row of a tool call that a client's hook captured: pure. Text that this host itself put before the model is
+//! not taken for something new, and text that the owner never wants stored is cut out before anything else looks at it.
 
 use crate::block;
 use crate::private;
@@ -27,24 +27,24 @@ const INJECTED: [&str; 8] = [
 const SHORT_MESSAGE: usize = 20;
 /// Characters of a message in its row's title.
 const OF_MESSAGE: usize = 60;
-/// Characters of a message or an output that a row says; what it was made from is kept beside it.
+/// Characters of a message or an output in a row; its source text is stored beside it.
 const SAID: usize = 2000;
 /// Concepts of a message, and letters that a word of them has at least.
 const CONCEPTS: usize = 5;
 const CONCEPT: usize = 5;
 
-/// What is not taken down.
+/// The captures that are not stored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ignored {
-    /// Of these tools.
+    /// Captures of these tools.
     pub(crate) tools: Vec<String>,
     /// Outputs of fewer characters.
     pub(crate) shorter: u32,
 }
 
-/// A row to be, and what it is made from.
+/// A row to be, and its source text.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Captured {
     pub(crate) entry: Entry,
     pub(crate) raw: Option<String>,
 }
@@ -60,8 +60,8 @@ pub(crate) fn id(scope: &Scope, capture: &Capture) -> Option<MemoryId> {
     Some(MemoryId::from_bytes(sessions::derived(scope, &words)))
 }
 
-/// What is to be kept of a capture; none if that is nothing.
-pub(crate) fn seen(scope: &Scope, capture: &Capture, ignored: &Ignored) -> Option<Seen> {
+/// The part of a capture to store; none if there is nothing.
+pub(crate) fn seen(scope: &Scope, capture: &Capture, ignored: &Ignored) -> Option<Captured> {
     let (id, session) = (id(scope, capture)?, sessions::id(scope, capture));
     match &capture.event {
         CaptureEvent::Tool { tool, title, file, output, .. } => {
@@ -72,7 +72,7 @@ pub(crate) fn seen(scope: &Scope, capture: &Capture, ignored: &Ignored) -> Optio
                 return None;
             }
             let called = Called { tool, title, file: file.as_ref() };
-            Some(Seen { entry: of_tool(id, session, capture, &called, &output), raw: Some(output) })
+            Some(Captured { entry: of_tool(id, session, capture, &called, &output), raw: Some(output) })
         }
         CaptureEvent::Message { message, text } => {
             let text = cleaned(text);
@@ -80,13 +80,13 @@ pub(crate) fn seen(scope: &Scope, capture: &Capture, ignored: &Ignored) -> Optio
             if text.chars().take(SHORT_MESSAGE).count() < SHORT_MESSAGE {
                 return None;
             }
-            Some(Seen { entry: of_message(id, session, capture, message, text), raw: None })
+            Some(Captured { entry: of_message(id, session, capture, message, text), raw: None })
         }
         _ => None,
     }
 }
 
-/// The text without its private parts and without what was put into it by hosts and clients.
+/// The text without its private parts and without the blocks that hosts and clients put into it.
 fn cleaned(text: &str) -> String {
     let private = private::dropped(text);
     INJECTED.iter().fold(
@@ -106,8 +106,8 @@ struct Called<'a> {
 
 fn of_tool(id: MemoryId, session: SessionId, capture: &Capture, called: &Called<'_>, output: &str) -> Entry {
     let (tool, changes) = (called.tool, changes(called.tool));
-    // Whoever wrote what was read says what stands in it: what was changed is the client's word alone, and the file that it
-    // names comes first.
+    // The author of a file that was read controls its content; only the client's word tells of a change, and the file
+    // that it names comes first.
     let own = called.file.map(|file| Text::clip(&cleaned(file))).filter(|file: &FilePath| !file.is_empty());
     let named = files_in(output).into_iter().filter(|file| Some(file) != own.as_ref());
     let (modified, read) = if changes { (own.clone(), None) } else { (None, own.clone()) };
@@ -173,7 +173,7 @@ fn label(trust: Trust, capture: &Capture) -> Label {
     Label::of(trust, Class::Internal, &format!("hook:{}", capture.client.as_str()))
 }
 
-/// Returns whether a tool changes what it works on rather than looks at it.
+/// Returns true if a tool changes files rather than reads them.
 fn changes(tool: &str) -> bool {
     ["write", "edit", "bash", "multiedit", "notebookedit", "patch"]
         .iter()
@@ -225,7 +225,7 @@ fn tokens(text: &str) -> u32 {
     u32::try_from(text.chars().count().div_ceil(4)).unwrap_or(u32::MAX)
 }
 
-/// At most so many characters of a text.
+/// The text up to a number of characters.
 fn cut(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((at, _)) => text.get(..at).unwrap_or(text),
@@ -265,7 +265,7 @@ mod tests {
         capture(CaptureEvent::Message { message: Text::clip("m"), text: Text::clip(text) })
     }
 
-    fn kept(capture: &Capture) -> Option<(Entry, Observation)> {
+    fn captured(capture: &Capture) -> Option<(Entry, Observation)> {
         let ignored = Ignored { tools: vec!["TodoWrite".to_owned()], shorter: 50 };
         let entry = seen(&user(1), capture, &ignored)?.entry;
         let Kind::Observation(seen) = entry.detail.kind.clone() else { panic!("no observation") };
@@ -276,7 +276,7 @@ mod tests {
     fn a_tools_output_is_a_plain_observation_of_little_importance() {
         let output =
             format!("edited {OWN}, says /srv/app/src/main.rs, and ./lib/a.ts. {}", "x ".repeat(2000));
-        let (entry, seen) = kept(&tool("Edit", "1", &output)).unwrap();
+        let (entry, seen) = captured(&tool("Edit", "1", &output)).unwrap();
         assert_eq!((seen.title.as_str(), seen.r#type), ("Edit execution", ObservationType::Change));
         assert_eq!(
             (entry.detail.importance.get(), entry.label.trust, seen.plain),
@@ -286,15 +286,14 @@ mod tests {
         for (name, r#type) in
             [("Read", "Discovery"), ("Grep", "Discovery"), ("Bash", "Change"), ("x", "Discovery")]
         {
-            let (_, seen) = kept(&tool(name, "1", &output)).unwrap();
+            let (_, seen) = captured(&tool(name, "1", &output)).unwrap();
             assert_eq!(format!("{:?}", seen.r#type), r#type, "{name}");
         }
     }
 
     // Holds P5-33.
     #[test]
-    fn what_a_tool_worked_on_is_its_client_s_word_and_comes_first_and_what_an_output_names_was_never_changed()
-    {
+    fn a_tools_own_file_comes_first_and_its_output_changes_none() {
         let output = "the page says src/light.rs and docs/light.md, and then the file that it is: src/own.rs";
         let (of_own, of_page) =
             ([OWN, "src/light.rs", "docs/light.md"], ["src/light.rs", "docs/light.md", OWN]);
@@ -304,7 +303,7 @@ mod tests {
             ("Bash", of_page.to_vec(), vec![]),
             ("Grep", of_page.to_vec(), vec![]),
         ] {
-            let (_, seen) = kept(&tool(name, "1", output)).unwrap();
+            let (_, seen) = captured(&tool(name, "1", output)).unwrap();
             let files = |files: &[FilePath]| files.iter().map(ToString::to_string).collect::<Vec<_>>();
             assert_eq!(files(&seen.files_read), read, "{name}");
             assert_eq!(files(&seen.files_modified), modified, "{name}");
@@ -326,14 +325,14 @@ mod tests {
             capture(CaptureEvent::Idle),
         ];
         for capture in nothing {
-            assert!(kept(&capture).is_none(), "{capture:?}");
+            assert!(captured(&capture).is_none(), "{capture:?}");
         }
     }
 
     #[test]
     fn a_message_is_a_discovery_with_the_words_it_is_about() {
         let text = "Please make the harbour office open at seven from Monday, please";
-        let (entry, seen) = kept(&message(&format!("{text}<system-reminder>never this"))).unwrap();
+        let (entry, seen) = captured(&message(&format!("{text}<system-reminder>never this"))).unwrap();
         assert_eq!(seen.title.as_str(), format!("User request: {}", &text[..60]));
         assert_eq!((entry.content.as_str(), entry.detail.importance.get()), (text, 3));
         let tags: Vec<&str> = entry.tags.iter().map(|tag| tag.as_str()).collect();

@@ -1,5 +1,5 @@
-//! Single steps of a change, each within its transaction: a row and its place in its scope's index come and go together.
-//! It knows no rule of who may change what; whoever calls it has judged that.
+//! Single steps of a change, each within its transaction: a row and its place in its scope's index come and go
+//! together. It knows no rule of who may change a row; the caller has decided that.
 
 use crate::error::StoreError;
 use crate::filter::ms;
@@ -13,28 +13,28 @@ use rusqlite::{Transaction, named_params, params};
 /// Ids remembered in one scope for one reason.
 const GONE_KEPT: i64 = 1000;
 
-/// What an index in memory is to be told of once a change is done.
+/// The updates for an index in memory once a change is done.
 #[derive(Debug)]
 pub(crate) struct IndexChange {
     pub(crate) number: Number,
     pub(crate) n: i64,
     pub(crate) entry: Entry,
     pub(crate) time_ms: u64,
-    /// It came rather than went.
-    pub(crate) came: bool,
+    /// True if the row was added rather than removed.
+    pub(crate) added: bool,
     /// Text of it must leave the log as well.
     pub(crate) purges: bool,
 }
 
 impl IndexChange {
-    /// A row that came.
+    /// A row that was added.
     pub(crate) const fn new(number: Number, n: i64, entry: Entry, time_ms: u64) -> Self {
-        Self { number, n, entry, time_ms, came: true, purges: false }
+        Self { number, n, entry, time_ms, added: true, purges: false }
     }
 
     /// A row that no longer holds.
     pub(crate) fn gone(number: Number, n: i64, row: Row, purges: bool) -> Self {
-        Self { number, n, entry: row.entry, time_ms: row.created_ms, came: false, purges }
+        Self { number, n, entry: row.entry, time_ms: row.created_ms, added: false, purges }
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn held(change: &Transaction<'_>, number: Number, n: i64, label: &Lab
     indexed(change, number, n)
 }
 
-/// Keeps what a row was made from: what is given, or else what the row before it was made from.
+/// Stores the source text of a row: the given one, or else that of the row before it.
 pub(crate) fn put_raw(
     change: &Transaction<'_>,
     n: i64,
@@ -152,7 +152,7 @@ pub(crate) fn superseded(
     Ok(())
 }
 
-/// Makes a tombstone of a row that holds; what it was made from goes.
+/// Makes a tombstone of a row that holds; its source text goes.
 pub(crate) fn removed(
     change: &Transaction<'_>,
     number: Number,
@@ -170,7 +170,7 @@ pub(crate) fn removed(
 }
 
 /// Takes a row away whole, whatever its state.
-pub(crate) fn taken(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
+pub(crate) fn deleted(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
     unindexed(change, number, n)?;
     change.execute("DELETE FROM raw WHERE n = ?1", [n])?;
     change.execute("DELETE FROM lease WHERE n = ?1 AND task <> 1", [n])?;
@@ -180,22 +180,22 @@ pub(crate) fn taken(change: &Transaction<'_>, number: Number, n: i64) -> rusqlit
 
 /// Why an id is remembered whose row is not here any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gone {
+pub(crate) enum Removal {
     /// A person had it deleted for good.
     Deleted,
     /// A model proposed it and a person did not want it.
     Unwanted,
 }
 
-/// Remembers for a while that a row does not come back. What else went by itself may. Of each reason so many are remembered:
-/// what models propose pushes out nothing that a person deleted.
+/// Remembers for a while that a row must not come back. Expired rows may. The list of each reason has its own bound:
+/// models' proposals push out no deletion by a person.
 pub(crate) fn gone(
     change: &Transaction<'_>,
     number: Number,
     id: MemoryId,
-    (why, now_ms): (Gone, u64),
+    (why, now_ms): (Removal, u64),
 ) -> rusqlite::Result<()> {
-    let unwanted = why == Gone::Unwanted;
+    let unwanted = why == Removal::Unwanted;
     change.execute(
         "INSERT OR IGNORE INTO gone (scope, id, gone_ms, unwanted) VALUES (?1, ?2, ?3, ?4)",
         params![number.get(), id.bytes(), ms(now_ms), unwanted],
@@ -208,7 +208,7 @@ pub(crate) fn gone(
     Ok(())
 }
 
-/// The index is told first: it needs the very text that it was given. A row that does not hold is in no index.
+/// The index is updated first: it needs the very text that it was given. A row that does not hold is in no index.
 fn unindexed(change: &Transaction<'_>, number: Number, n: i64) -> rusqlite::Result<()> {
     let words = number.words();
     let index = format!(

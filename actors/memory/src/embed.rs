@@ -1,6 +1,6 @@
-//! Vectors that an embedder made of rows elsewhere: memory itself never asks a model. It keeps the vectors of one embedder,
-//! the one that is configured; rows that have none of it wait for curator, and another one's are replaced as its own
-//! come. A row that no longer holds has none.
+//! The vectors that an embedder made of rows: memory itself never asks a model. It stores the vectors of the configured
+//! embedder; rows without one wait for curator, and those of another embedder are replaced as new ones come. A row that
+//! no longer holds has none.
 
 use crate::error::StoreError;
 use crate::filter::ms;
@@ -170,7 +170,7 @@ impl Store {
         Ok(ranked)
     }
 
-    /// Whose vectors are kept.
+    /// The embedder whose vectors are stored.
     pub(crate) fn embedder_name(&self) -> Option<Name> {
         self.embedder.as_ref().map(|embedder| embedder.name.clone())
     }

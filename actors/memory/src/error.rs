@@ -10,7 +10,7 @@ pub(crate) enum StoreError {
     /// SQLite failed; the change was rolled back.
     #[error("the memory database failed: {0}")]
     Database(#[from] rusqlite::Error),
-    /// A column holds what its type does not allow.
+    /// A column holds a value that its type does not allow.
     #[error("the memory database holds a row whose {0} is not valid")]
     Column(&'static str),
     /// It is damaged.
@@ -25,7 +25,7 @@ pub(crate) enum StoreError {
     /// A vector is not one of those that are kept.
     #[error("the vector is not of the embedder whose vectors are kept")]
     OtherEmbedder,
-    /// What is settled cannot be kept.
+    /// The settled entry cannot be stored.
     #[error("what came of the work is not kept: {0:?}")]
     NotAdmitted(Admission),
 }
@@ -57,7 +57,7 @@ pub(crate) enum Admission {
     Taken,
     /// Its id names a row that was deleted for good, or a fact that its owner did not want.
     Purged,
-    /// It would take away what is trusted more.
+    /// It would replace a row that is trusted more.
     LessTrusted,
     /// It says of itself that it is forgotten by now.
     Expired,
@@ -67,9 +67,9 @@ pub(crate) enum Admission {
     ShareFull,
     /// It would be a fact that no person stands for.
     NeedsPerson,
-    /// What it revises is not here.
+    /// The row that it revises is not here.
     Unknown,
-    /// What it revises was revised or removed; this row stands in its place.
+    /// The row that it revises was revised or removed; this row stands in its place.
     NotCurrent(MemoryId),
 }
 

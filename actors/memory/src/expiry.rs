@@ -1,6 +1,6 @@
-//! Rows that go by themselves: expired ones, and the oldest where there is no room.
+//! Removes expired rows, and the oldest where there is no room.
 
-use crate::change::{self, Gone, IndexChange};
+use crate::change::{self, IndexChange, Removal};
 use crate::error::StoreError;
 use crate::filter::ms;
 use crate::limits::{DAY_MS, Limits, used};
@@ -21,7 +21,7 @@ pub(crate) fn oldest_go(
     limits: &Limits,
     scope: &Scope,
     entry: &Entry,
-    told: &mut Vec<IndexChange>,
+    changes: &mut Vec<IndexChange>,
 ) -> Result<(), StoreError> {
     if entry.detail.kind.name() != KindName::Episodic {
         return Ok(());
@@ -35,7 +35,7 @@ pub(crate) fn oldest_go(
                  ORDER BY e.n LIMIT ?2";
     tracing::info!(rows = over, "the oldest episodic rows went for a new one");
     for doomed in doomed(change, which, params![scope.owner.bytes(), over])? {
-        doomed.taken(change, told)?;
+        doomed.remove(change, changes)?;
     }
     Ok(())
 }
@@ -44,22 +44,22 @@ pub(crate) fn oldest_go(
 struct Doomed {
     number: Number,
     n: i64,
-    /// The id of a fact that a model took from what others wrote and a person did not want.
+    /// The id of a fact that a model extracted from others' text and a person rejected.
     unwanted: Option<MemoryId>,
     /// None of one that cannot be read: it goes all the same.
     row: Option<Row>,
 }
 
 impl Doomed {
-    /// Takes it away; gives its scope if it is not known what was in the index of it.
-    fn taken(
+    /// Removes it; returns its scope if its entries in the index are not known.
+    fn remove(
         self,
         change: &Transaction<'_>,
-        told: &mut Vec<IndexChange>,
+        changes: &mut Vec<IndexChange>,
     ) -> Result<Option<Number>, StoreError> {
-        change::taken(change, self.number, self.n)?;
+        change::deleted(change, self.number, self.n)?;
         let Some(row) = self.row else { return Ok(Some(self.number)) };
-        told.push(IndexChange::gone(self.number, self.n, row, true));
+        changes.push(IndexChange::gone(self.number, self.n, row, true));
         Ok(None)
     }
 }
@@ -80,26 +80,26 @@ fn doomed(db: &Connection, which: &str, values: impl rusqlite::Params) -> Result
     Ok(doomed)
 }
 
-/// Of whom rows go.
-enum Whose {
-    /// Of whoever has most.
+/// The owners whose rows are removed.
+enum Owners {
+    /// The owner with the most bytes.
     Largest,
-    /// Of this owner.
+    /// This owner.
     Of([u8; 16]),
-    /// Of anybody.
+    /// Any owner.
     Anybody,
 }
 
 impl Store {
-    /// Has what is over its time go.
+    /// Removes expired rows.
     pub(crate) fn expire(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.now_ms = now_ms;
         while self.go("e.expires_ms <= ?2 ORDER BY e.expires_ms LIMIT ?1", vec![ms(now_ms).into()])? {}
         Ok(())
     }
 
-    /// The same before a question, which is answered either way: on a full disk nothing can be taken away, and no answer
-    /// holds what has expired. Cheap where nothing is.
+    /// The same before a question, which is answered either way: on a full disk nothing can be removed, and no answer
+    /// holds an expired row. Cheap where nothing has expired.
     pub(crate) fn expire_if_it_can(&mut self, now_ms: u64) {
         let expired = self.expire(now_ms);
         if let (Err(error), false) = (&expired, self.is_stuck) {
@@ -108,8 +108,8 @@ impl Store {
         self.is_stuck = expired.is_err();
     }
 
-    /// Has go what has expired and what retention says. It counts from when a row came here, or came to be what it is if
-    /// that was later.
+    /// Removes expired rows and those past the retention. The time counts from when a row came here, or took its
+    /// present state if that was later.
     pub(crate) fn lapse(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.expire(now_ms)?;
         if self.limits.retention_days > 0 {
@@ -121,7 +121,8 @@ impl Store {
         Ok(())
     }
 
-    /// The same, and what an owner's share and the size of the database say: asked at the start and before each write.
+    /// The same, and rows over an owner's share or over the size of the database: called at the start and before each
+    /// write.
     pub(crate) fn tidy(&mut self, now_ms: u64) -> Result<(), StoreError> {
         self.lapse(now_ms)?;
         if self.damage.is_some() {
@@ -129,28 +130,28 @@ impl Store {
         }
         for owner in scope::owners_over(&self.db, self.limits.owner_bytes)? {
             while scope::bytes_of(&self.db, owner)? >= self.limits.owner_bytes
-                && self.least_go(&Whose::Of(owner))?
+                && self.least_go(&Owners::Of(owner))?
             {}
         }
-        // Whoever has most makes room first, so that nobody loses theirs to another's.
+        // The owner with the most bytes makes room first, so that nobody loses rows to another's.
         while used(&self.db)? >= self.limits.bytes
-            && (self.least_go(&Whose::Largest)? || self.least_go(&Whose::Anybody)?)
+            && (self.least_go(&Owners::Largest)? || self.least_go(&Owners::Anybody)?)
         {}
         Ok(())
     }
 
-    /// Takes away what no longer holds, or else the observations that came first; whether there were any.
-    fn least_go(&mut self, whose: &Whose) -> Result<bool, StoreError> {
+    /// Removes rows that no longer hold, or else the oldest observations; returns true if there were any.
+    fn least_go(&mut self, whose: &Owners) -> Result<bool, StoreError> {
         let (theirs, values) = match whose {
-            Whose::Of(owner) => {
+            Owners::Of(owner) => {
                 ("e.scope IN (SELECT n FROM scope WHERE owner = ?2)", vec![Value::from(owner.to_vec())])
             }
-            Whose::Largest => (
+            Owners::Largest => (
                 "e.scope IN (SELECT n FROM scope WHERE owner =
                      (SELECT owner FROM scope GROUP BY owner ORDER BY sum(bytes) DESC LIMIT 1))",
                 Vec::new(),
             ),
-            Whose::Anybody => ("true", Vec::new()),
+            Owners::Anybody => ("true", Vec::new()),
         };
         let ended = format!("e.state <> 0 AND {theirs} ORDER BY max(e.state_ms, e.arrived_ms) LIMIT ?1");
         let first = format!("e.kind = 3 AND e.state = 0 AND {theirs} ORDER BY e.arrived_ms LIMIT ?1");
@@ -169,18 +170,18 @@ impl Store {
         }
         tracing::info!(rows = found.len(), "rows went by their time or for want of room");
         let now_ms = self.now_ms;
-        let unread = self.changed(|change, _, told| {
+        let unread = self.changed(|change, _, changes| {
             let mut unread = Vec::new();
             for doomed in found {
-                // A person's word outlives the tombstone that it left: its id is that of what it says.
+                // A person's rejection outlives the tombstone that it left: its id is that of the fact.
                 if let Some(id) = doomed.unwanted {
-                    change::gone(change, doomed.number, id, (Gone::Unwanted, now_ms))?;
+                    change::gone(change, doomed.number, id, (Removal::Unwanted, now_ms))?;
                 }
-                unread.extend(doomed.taken(change, told)?);
+                unread.extend(doomed.remove(change, changes)?);
             }
             Ok(unread)
         })?;
-        // What was in an index of a row that cannot be read is not known: the index is built anew.
+        // The index entries of a row that cannot be read are not known: the index is built anew.
         let mut library = self.library.borrow_mut();
         unread.into_iter().for_each(|number| library.forget(number));
         Ok(true)

@@ -1,4 +1,4 @@
-//! A filter as a condition on rows. Pure: it makes SQL of its own words and puts whatever was asked into parameters.
+//! A filter as a condition on rows. Pure: the SQL is fixed text, and the values asked for are parameters.
 
 use crate::row::{kind_code, listed, state_code, type_code};
 use crate::scope::Number;
@@ -13,15 +13,14 @@ pub(crate) struct Narrow {
 }
 
 impl Narrow {
-    /// The rows of a scope that a filter lets through, as of now. What has expired is not among them, whether or not it could
-    /// be taken away already.
+    /// The rows of a scope that a filter admits, as of now. Expired rows are not among them, removed already or not.
     pub(crate) fn of(number: Number, filter: &Filter, now_ms: u64) -> Self {
         // The state is no parameter: an index of the rows that hold serves only where it is known which are asked for.
         let sql = format!("e.scope = ?1 AND e.state = {}", state_code(filter.state));
         let mut narrow = Self { sql, values: vec![Value::from(number.get())] };
         narrow.and("(e.expires_ms IS NULL OR e.expires_ms > ?)", ms(now_ms));
         if filter.kinds.is_empty() {
-            // What memories are about is no answer of its own, unless it is asked for.
+            // Entities, the subjects of memories, are no answer by themselves unless they are asked for.
             narrow.and("e.kind <> ?", kind_code(KindName::Entity));
         } else {
             let kinds: Vec<i64> = filter.kinds.iter().map(|kind| kind_code(*kind)).collect();
@@ -100,7 +99,7 @@ impl Narrow {
     }
 }
 
-/// Returns whether a filter asks for no more than times, which an index in memory knows by itself.
+/// Returns true if a filter asks for no more than times, which an index in memory knows by itself.
 pub(crate) fn only_times(filter: &Filter) -> bool {
     let Filter { since_ms, until_ms, .. } = *filter;
     *filter == Filter { since_ms, until_ms, ..Filter::default() }

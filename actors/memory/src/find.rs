@@ -1,5 +1,5 @@
-//! Every way to read the store. It touches the open database and changes nothing; each statement names the scope's
-//! number, and each search runs on the index of that scope alone.
+//! The reads of the store. It touches the open database and changes nothing; each statement names the scope's number,
+//! and each search runs on the index of that scope alone.
 
 use crate::error::{Admission, StoreError};
 use crate::filter::{self, Narrow};
@@ -28,7 +28,7 @@ pub(crate) struct Looked {
     last: Option<i64>,
 }
 
-/// A place in the store, what it is worth in thousandths, and why.
+/// A place in the store, its score in thousandths, and the reasons.
 pub(crate) type Placed = (i64, i32, Why);
 
 impl Store {
@@ -75,7 +75,7 @@ impl Store {
         Ok(is_gone(&self.db, number, id)?)
     }
 
-    /// What a row was made from; nothing if it was made from nothing.
+    /// The text that a row was made from; nothing if it was made from nothing.
     pub(crate) fn raw(&self, scope: &Scope, id: MemoryId) -> Result<Raw, StoreError> {
         let number = scope::find(&self.db, scope)?.ok_or(StoreError::NotFound)?;
         let (n, row) = self.one(number, scope, id)?.ok_or(StoreError::NotFound)?;
@@ -283,7 +283,7 @@ impl Store {
         Ok((1..).zip(scored).map(|(rank, (n, score))| placed_by_index(rank, n, score)).collect())
     }
 
-    /// The same with what each is worth in thousandths, not rounded: where few rows are, all of it is a fraction of one.
+    /// The same with each score in thousandths, not rounded: where few rows are, all of it is a fraction of one.
     pub(crate) fn scored_by_index(
         &self,
         number: Number,
@@ -348,7 +348,7 @@ fn by_vector_alone(question: &Question) -> bool {
     question.manner == Manner::Meaning && question.vector.is_some()
 }
 
-/// A row that the full-text index found, by its rank there and what it is worth in thousandths.
+/// A row that the full-text index found, by its rank there and its score in thousandths.
 pub(crate) fn placed_by_index(rank: u32, n: i64, score: f64) -> Placed {
     let score = whole(score);
     (n, score, Why { by_words: Some(rank), own: score, ..Why::default() })
@@ -367,13 +367,14 @@ fn unranked(row: Row) -> Found {
     Found { hit, why: Why::default() }
 }
 
-/// At most so many rows fit an answer.
+/// The most rows in an answer.
 pub(crate) fn most(limit: u16) -> i64 {
     i64::from(limit).min(i64::try_from(HITS).unwrap_or(i64::MAX))
 }
 
-/// Why no row of an owner can have this id: another one has it, in any of their areas, or was deleted for good, or not wanted,
-/// lately. Ids are unique for each owner: what another one has can be neither found out nor stood in the way of by them.
+/// The reason for which no row of an owner can have this id: another row has it, in any of their areas, or was lately
+/// purged or rejected. Ids are unique for each owner: one owner can neither learn of another's ids nor be blocked by
+/// them.
 pub(crate) fn taken_by(db: &Connection, scope: &Scope, id: MemoryId) -> rusqlite::Result<Option<Admission>> {
     let has = |table: &str| {
         let any = format!(

@@ -1,7 +1,7 @@
-//! What is to be forgotten, and how. A tombstone stays as a row that no longer holds; a purge leaves nothing in the files but
-//! what the record says of it, and takes every revision along, since an older one says much the same.
+//! Forgetting rows. A tombstone stays as a row that no longer holds; a purge leaves nothing in the files but what the
+//! record says of it, and takes every revision along, since an older one says much the same.
 
-use crate::change::{self, Gone, IndexChange};
+use crate::change::{self, IndexChange, Removal};
 use crate::error::StoreError;
 use crate::filter::ms;
 use crate::find::is_gone;
@@ -30,7 +30,7 @@ pub(crate) struct Chosen {
     pub(crate) rows: Vec<Row>,
     /// How many there are in all.
     pub(crate) all: u32,
-    /// Of the ids that were asked for, how many were forgotten before.
+    /// The number of the ids asked for that were forgotten before.
     pub(crate) before: u32,
 }
 
@@ -41,7 +41,7 @@ struct Condition {
 }
 
 impl Store {
-    /// What is to be forgotten of a scope: rows that hold, or with `purge` whatever there is.
+    /// The rows of a scope to forget: those that hold, or with `purge` all that exist.
     pub(crate) fn chosen(&self, scope: &Scope, what: &Forget, purge: bool) -> Result<Chosen, StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(Chosen::default()) };
         if let Forget::Ids(ids) = what {
@@ -83,9 +83,9 @@ impl Store {
         Ok(chosen)
     }
 
-    /// Adds to rows that are to be purged every revision of each, however many there are, what was taken from one, and every
-    /// other row that one of them took the place of; of rows of before a time it is their own time that counts. A newer row goes only if it says
-    /// itself that it is the revision: that another one names it could be planted.
+    /// Adds to the rows to purge every revision of each, however many, the facts extracted from one, and every other
+    /// row that one of them replaced; where rows before a time are purged, each row's own time counts. A newer row goes
+    /// only if it says itself that it is the revision: another row's claim could be planted.
     pub(crate) fn with_revisions(
         &self,
         scope: &Scope,
@@ -112,7 +112,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// What was taken from a row and says a part of it. A fact that a person made their own is theirs.
+    /// The facts that were extracted from a row and say a part of it. A fact that a person made their own is theirs.
     fn taken_from(&self, number: Number, id: MemoryId) -> Result<Vec<MemoryId>, StoreError> {
         let mut taken = self.db.prepare_cached(
             "SELECT id FROM kept WHERE scope = ?1 AND origin = ?2 AND NOT (kind = 2 AND state = 0)",
@@ -143,21 +143,21 @@ impl Store {
         reason: &str,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        self.changed(|change, _, told| {
+        self.changed(|change, _, changes| {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             for id in ids {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
                 if may_be_removed(&row) {
                     change::removed(change, number, n, reason, now_ms)?;
-                    told.push(IndexChange::gone(number, n, row, true));
+                    changes.push(IndexChange::gone(number, n, row, true));
                 }
             }
             Ok(())
         })
     }
 
-    /// Purges rows from the table, the index and both files. With the last rows of a session or a project goes what is
-    /// known of the session. Copies go first: after a death between the two the rows are still there to be purged again.
+    /// Purges rows from the table, the index and both files. With the last rows of a session or a project, the
+    /// session's data goes. Copies go first: after a crash between the two the rows are still there to be purged again.
     pub(crate) fn purge(
         &mut self,
         scope: &Scope,
@@ -169,13 +169,13 @@ impl Store {
         if !ids.is_empty() {
             self.copies_go();
         }
-        self.changed(|change, _, told| {
+        self.changed(|change, _, changes| {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             for id in ids {
                 let Some((n, row)) = one(change, number, &scope.area, *id)? else { continue };
-                change::taken(change, number, n)?;
-                change::gone(change, number, *id, (Gone::Deleted, now_ms))?;
-                told.push(IndexChange::gone(number, n, row, true));
+                change::deleted(change, number, n)?;
+                change::gone(change, number, *id, (Removal::Deleted, now_ms))?;
+                changes.push(IndexChange::gone(number, n, row, true));
                 kit::fault_point!("memory.purge.row");
             }
             forget_sessions(change, number, what)?;
@@ -183,7 +183,7 @@ impl Store {
         })
     }
 
-    /// A copy of the database as it was in an earlier form holds what was purged as well: it goes whole.
+    /// A copy of the database in an earlier schema holds purged rows as well: it goes whole.
     fn copies_go(&self) {
         let Some(path) = self.db.path().filter(|path| !path.is_empty()) else { return };
         for version in 1..STEPS.len() {

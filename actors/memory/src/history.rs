@@ -1,4 +1,4 @@
-//! What became of a row, and what was around it. It reads the open database and changes nothing.
+//! The history of a row, and the rows around it. It reads the open database and changes nothing.
 
 use crate::error::StoreError;
 use crate::filter::Narrow;
@@ -57,7 +57,7 @@ impl Store {
             return if anchor.is_some() { Err(StoreError::NotFound) } else { Ok(Vec::new()) };
         };
         let anchor = match anchor {
-            // What waits for a person's word stands beside nothing.
+            // A row that waits for a person's decision has no neighbours.
             Some(id) => self
                 .one(number, scope, id)?
                 .filter(|(_, row)| !matches!(row.state, State::Proposed { .. }))

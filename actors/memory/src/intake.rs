@@ -1,11 +1,11 @@
-//! What every change goes through: judged, admitted, on the record, done. It asks the scanner, audit and the writer.
-//! Nothing may be stored that was not judged, and no row may come or go by it that is not on the record first.
+//! The way of every change: judged, admitted, on the record, done. It asks the scanner, audit and the writer. Nothing
+//! may be stored that was not judged, and no row may come or go by it that is not on the record first.
 
+mod extraction;
 mod forgetting;
 mod holding;
 mod restoring;
 mod settling;
-mod taking;
 
 use crate::capture::{self, Ignored};
 use crate::error::Admission;
@@ -37,7 +37,7 @@ pub(crate) struct Intake {
     places: Arc<Semaphore>,
 }
 
-/// What the owner wants never to be kept.
+/// The owner's rules on text that is never stored.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) patterns: Patterns,
@@ -61,7 +61,7 @@ impl Intake {
         u64::try_from(AT_ONCE - self.places.available_permits().min(AT_ONCE)).unwrap_or(u64::MAX)
     }
 
-    /// Has `entry` judged and stores what is left of it.
+    /// Has `entry` judged and stores it without the parts that were cut out.
     pub(crate) async fn write(self, scope: Scope, entry: Entry) -> Result<MemoryId, MemoryError> {
         let proposal = Proposal::of(entry);
         let scanned = self.scanned(&scope, proposal).await?;
@@ -88,7 +88,7 @@ impl Intake {
         admission.refusal().map_or(Ok(()), Err)
     }
 
-    /// Takes down what a client's hook saw; durable when this returns.
+    /// Stores a client's captured tool call; durable when this returns.
     pub(crate) async fn capture(
         self,
         scope: Scope,
@@ -177,7 +177,7 @@ impl Intake {
         change(&self.writer, move |store, _| store.mute(&scope, &what, mute)).await
     }
 
-    /// What is left of a proposal once it was judged.
+    /// The entry of a proposal once it was judged.
     async fn scanned(
         &self,
         scope: &Scope,
@@ -190,7 +190,7 @@ impl Intake {
         }
     }
 
-    /// The same where nothing comes of it: no refusal of what is only tried is on the record.
+    /// The same without an effect: a refusal in a dry run is not recorded.
     async fn tried(
         &self,
         scope: &Scope,
@@ -200,7 +200,7 @@ impl Intake {
         judged.map(Arc::new).map_err(|refusal| refused(scope, refusal))
     }
 
-    /// A proposal without what the owner never wants to be kept.
+    /// A proposal without the text that the owner never wants stored.
     fn cleaned(&self, scope: &Scope, proposal: Result<Proposal, Refusal>) -> Result<Proposal, MemoryError> {
         let proposal = proposal.and_then(|proposal| proposal.without(&self.rules.patterns));
         proposal.map_err(|refusal| refused(scope, refusal))
@@ -221,8 +221,8 @@ impl Intake {
         Ok(proposal.judged_apart(&verdicts))
     }
 
-    /// Returns whether words that are kept beside rows, such as a reason or a project's name, may be kept at all. What a model may
-    /// be `given` of them is refused if it would steer one.
+    /// Checks text that stands beside rows, such as a reason or a project's name: it is refused if it may not be
+    /// stored, and text that a model may be `given` also if it would steer one.
     async fn fit(&self, scope: &Scope, words: &str, given: bool) -> Result<(), MemoryError> {
         if words.trim().is_empty() {
             return Ok(());
@@ -236,7 +236,7 @@ impl Intake {
         if fit { Ok(()) } else { Err(refused(scope, Refusal::Name)) }
     }
 
-    /// Judged by the strictest profile: what is stored is read by whoever comes later, by whatever profile.
+    /// Judged by the strictest profile: a stored text is read later, under any profile.
     async fn verdict(&self, text: Text<SCAN_BOUND>) -> Result<Verdict, MemoryError> {
         let asked = self.scanner.call(&scanner::method::scan, |scanner, context| {
             let text = text.clone();
@@ -248,9 +248,9 @@ impl Intake {
         })
     }
 
-    /// Refuses what the scanner would not have kept. That it could not be recorded does not let it in.
+    /// Refuses an entry that the scanner rejects. A failure to record that does not let it in.
     async fn refuse(&self, scope: &Scope, entry: &Entry, refusal: Refusal) -> MemoryError {
-        // No hash: what is refused may be a secret, and a short one could be guessed by it.
+        // No hash: a refused text may be a secret, and a short one could be guessed by it.
         let event = Event { hash: None, ..event(Action::MemoryWritten, Result3::Blocked, scope, entry) };
         if let Err(error) = self.recorder.record(event.because(&refusal.to_string())).await {
             tracing::warn!(%error, "a refusal is not on the record");
@@ -291,14 +291,14 @@ impl Intake {
         }
     }
 
-    /// Puts on the record that what was decided did not happen.
+    /// Records that a decided change did not happen.
     async fn undone(&self, event: Event, error: MemoryError) {
         if let Err(error) = self.recorder.record(event.because(&error.to_string())).await {
             tracing::warn!(%error, "a failure is not on the record");
         }
     }
 
-    /// Carries a change through to its end even if its caller goes away: what is on the record is then done.
+    /// Carries a change through to its end even if its caller goes away: a recorded change is then done.
     async fn lasting<T: 'static>(
         self,
         change: impl Future<Output = Result<T, MemoryError>> + 'static,
@@ -313,7 +313,7 @@ impl Intake {
     }
 }
 
-/// What a caller is told of an admission.
+/// The answer to the caller for an admission.
 fn answer(admission: Admission, id: MemoryId) -> Result<MemoryId, MemoryError> {
     admission.refusal().map_or(Ok(id), Err)
 }

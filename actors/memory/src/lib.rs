@@ -45,7 +45,7 @@ mod writer;
 
 use std::process::ExitCode;
 
-/// Serves, or does what can be done without a host.
+/// Serves, or runs an offline command.
 #[must_use]
 pub fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);

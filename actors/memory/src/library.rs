@@ -1,6 +1,6 @@
-//! The indexes that are in memory, one a scope, each built from the scope's rows when it is first asked and kept in step
-//! with them from then on. Together they are bounded: those asked longest ago go first, and a scope that alone is too
-//! large has none. It reads the database and must never be asked for two scopes at once.
+//! The indexes in memory, one a scope, each built from the scope's rows at the first question and updated from then on.
+//! Together they are bounded: the least recently used goes first, and a scope that alone is too large has none. It
+//! reads the database and must never be asked for two scopes at once.
 
 use crate::change::IndexChange;
 use crate::row::{names, searched};
@@ -11,8 +11,8 @@ use rusqlite::{Connection, params};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that all indexes may take together: with what is reserved ahead about 200 MiB of the 256 that the process may have.
-/// It is enough for a million rows of fifty words.
+/// Bytes that all indexes may take together: with the room reserved ahead about 200 MiB of the 256 that the process may
+/// have. It is enough for a million rows of fifty words.
 const MOST_WEIGHT: usize = 180_000_000;
 /// How long a question waits for an index that is being built; until it is whole, questions are answered without it.
 /// Half of the time that a client's hook has.
@@ -24,19 +24,19 @@ const AT_ONCE: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Library {
     lexicon: Arc<Lexicon>,
-    indexes: Vec<Held>,
+    indexes: Vec<CachedIndex>,
     /// Scopes that were too large when they were last read; reading one again for every question would be slow.
     too_large: Vec<Number>,
     most: usize,
     patience: Duration,
-    /// Whose vectors are in them; 0 for nobody's.
+    /// The number of the embedder whose vectors are in them; 0 for none.
     embedder: i64,
 }
 
 /// An index, and of which scope. Rows of a session are each other's neighbours in it where they are talk: an observation and a
 /// summary say all that they say themselves.
 #[derive(Debug)]
-struct Held {
+struct CachedIndex {
     number: Number,
     index: Index,
     /// The place of the last row that was read, while there may be further ones.
@@ -44,7 +44,7 @@ struct Held {
 }
 
 impl Library {
-    /// Of no index yet.
+    /// A library without an index.
     pub(crate) fn new() -> Self {
         Self {
             lexicon: Arc::new(Lexicon::new()),
@@ -61,7 +61,7 @@ impl Library {
         Self { patience: Duration::MAX, ..Self::new() }
     }
 
-    /// What is known of words.
+    /// The lexicon.
     pub(crate) fn lexicon(&self) -> &Lexicon {
         &self.lexicon
     }
@@ -73,7 +73,9 @@ impl Library {
         }
         let mut asked = match self.indexes.iter().position(|held| held.number == number) {
             Some(at) => self.indexes.remove(at),
-            None => Held { number, index: Index::new(Arc::clone(&self.lexicon)), read_to: Some(i64::MIN) },
+            None => {
+                CachedIndex { number, index: Index::new(Arc::clone(&self.lexicon)), read_to: Some(i64::MIN) }
+            }
         };
         asked.read(db, self.embedder, self.most, self.patience)?;
         if asked.index.weight() > self.most {
@@ -97,7 +99,7 @@ impl Library {
         self.indexes.clear();
     }
 
-    /// Tells of a vector of a row that is there.
+    /// Adds the vector of a present row.
     pub(crate) fn means(&mut self, number: Number, n: i64, signs: &Signs) {
         if let Some(held) = self.indexes.iter_mut().find(|held| held.number == number) {
             held.index.mean(n, signs);
@@ -105,14 +107,16 @@ impl Library {
         self.make_room();
     }
 
-    /// Tells of rows that came or went.
-    pub(crate) fn told(&mut self, told: Vec<IndexChange>) {
-        for told in told.into_iter().filter(|told| !matches!(told.entry.detail.kind, Kind::Entity(_))) {
-            if told.came {
-                self.tell(&told, Index::add);
+    /// Applies added and removed rows.
+    pub(crate) fn apply(&mut self, changes: Vec<IndexChange>) {
+        for change in
+            changes.into_iter().filter(|change| !matches!(change.entry.detail.kind, Kind::Entity(_)))
+        {
+            if change.added {
+                self.update(&change, Index::add);
             } else {
-                self.too_large.retain(|of| *of != told.number);
-                self.tell(&told, Index::remove);
+                self.too_large.retain(|of| *of != change.number);
+                self.update(&change, Index::remove);
             }
         }
         self.make_room();
@@ -124,18 +128,18 @@ impl Library {
         self.too_large.retain(|of| *of != number);
     }
 
-    fn tell(&mut self, told: &IndexChange, of: impl FnOnce(&mut Index, Turn<'_>)) {
-        let held = self.indexes.iter_mut().find(|held| held.number == told.number);
-        // What is behind all that was read so far is read in its turn.
-        let Some(held) = held.filter(|held| held.read_to.is_none_or(|to| told.n <= to)) else { return };
-        let tags: Vec<&str> = told.entry.tags.iter().map(|tag| tag.as_str()).collect();
-        let is_talk = !matches!(told.entry.detail.kind, Kind::Observation(_) | Kind::Summary(_));
-        let session = told.entry.session.filter(|_| is_talk).map(ipc_proto::ids::SessionId::bytes);
-        let text = searched(&told.entry);
-        of(&mut held.index, Turn { n: told.n, session, time_ms: told.time_ms, tags: &tags, text: &text });
+    fn update(&mut self, change: &IndexChange, of: impl FnOnce(&mut Index, Turn<'_>)) {
+        let held = self.indexes.iter_mut().find(|held| held.number == change.number);
+        // A row behind all that was read so far is read in its turn.
+        let Some(held) = held.filter(|held| held.read_to.is_none_or(|to| change.n <= to)) else { return };
+        let tags: Vec<&str> = change.entry.tags.iter().map(|tag| tag.as_str()).collect();
+        let is_talk = !matches!(change.entry.detail.kind, Kind::Observation(_) | Kind::Summary(_));
+        let session = change.entry.session.filter(|_| is_talk).map(ipc_proto::ids::SessionId::bytes);
+        let text = searched(&change.entry);
+        of(&mut held.index, Turn { n: change.n, session, time_ms: change.time_ms, tags: &tags, text: &text });
     }
 
-    /// Lets go of those asked longest ago while all weigh too much.
+    /// Drops the least recently used while all weigh too much.
     fn make_room(&mut self) {
         while self.indexes.iter().map(|held| held.index.weight()).sum::<usize>() > self.most {
             self.indexes.remove(0);
@@ -143,8 +147,8 @@ impl Library {
     }
 }
 
-impl Held {
-    /// Reads rows that were not read yet, until there are no more, it weighs too much or so much time is over.
+impl CachedIndex {
+    /// Reads rows that were not read yet, until there are no more, it weighs too much or its time is over.
     fn read(
         &mut self,
         db: &Connection,
@@ -200,7 +204,7 @@ impl Library {
         Self { patience: Duration::ZERO, ..Self::new() }
     }
 
-    /// One that may weigh only so much.
+    /// A library with this bound on its weight.
     pub(crate) fn of_at_most(most: usize) -> Self {
         Self { most, ..Self::new() }
     }

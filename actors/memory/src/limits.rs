@@ -1,5 +1,5 @@
-//! How much may be kept and for how long, and what goes by itself when that is reached. Notes, facts
-//! and summaries never go to make room, whoever wrote them: then the next write is refused.
+//! The bounds on the number and age of rows, and the rows that make room when a bound is reached. Notes, facts and
+//! summaries never make room, whoever wrote them: the next write is refused instead.
 
 use crate::error::{Admission, StoreError};
 use crate::scope;
@@ -19,7 +19,7 @@ pub(crate) struct Limits {
     pub(crate) semantic: u32,
     /// Days that an episodic row is kept which does not say how long.
     pub(crate) episodic_days: u32,
-    /// Days that observations are kept, and what was superseded or removed; 0 is for ever.
+    /// Days that observations, and superseded or removed rows, are stored; 0 is for ever.
     pub(crate) retention_days: u32,
     /// Bytes of the database.
     pub(crate) bytes: u64,
@@ -41,7 +41,7 @@ impl Limits {
         }
     }
 
-    /// Returns whether there is room for an entry, which is to take the place of `old`; else what is used up.
+    /// The admission of an entry that is to replace `old`; full if a bound is reached.
     pub(crate) fn room(
         &self,
         db: &Connection,
@@ -77,7 +77,7 @@ impl Limits {
         self.room_for_one(db, scope, KindName::Semantic)
     }
 
-    /// The same for a row that is there and comes to hold: of the owner's rows it is one already.
+    /// The same for a stored row that comes to hold: it is one of the owner's rows already.
     pub(crate) fn room_to_hold(
         &self,
         db: &Connection,
@@ -91,7 +91,8 @@ impl Limits {
         self.room_for_bytes(db, scope)
     }
 
-    /// The same for a row that comes back with this state. None goes for it: what an import says is kept stays so.
+    /// The same for a row that is restored with this state. None is removed for it: rows that an import reports as
+    /// stored stay so.
     pub(crate) fn room_to_come_back(
         &self,
         db: &Connection,
@@ -127,7 +128,7 @@ impl Limits {
         Ok(if used(db)? < self.bytes { Admission::New } else { Admission::Full })
     }
 
-    /// When an entry of now goes by itself.
+    /// The time at which an entry of now expires.
     pub(crate) fn expiry(&self, entry: &Entry, now_ms: u64) -> Option<u64> {
         let days = match entry.detail.kind.name() {
             KindName::Episodic if self.episodic_days > 0 => Some(u64::from(self.episodic_days)),

@@ -1,4 +1,4 @@
-//! The program of the process memory. What it is stands in the library beside it.
+//! The program of the process memory. The library beside it does the work.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! What leads from one version of the database to the next: data alone, applied by `migration`.
+//! The steps from one version of the database to the next: data alone, applied by `migration`.
 
-/// The steps, in order. A released step is never edited: what is to change comes as a further one.
+/// The steps, in order. A released step is never edited: a change comes as a further one.
 pub(crate) const STEPS: &[&str] = &["
     -- Whose memory, and which part of it. Every statement on rows names one of these numbers.
     CREATE TABLE scope (

@@ -1,12 +1,12 @@
-//! `memory --offline eval`: how well rows are found, measured without a host. `agentctl memory eval` executes this. Turns
-//! and questions come as JSON lines on standard input; the turns go into a store of this process's own, through the same
-//! code that serves, and each question is answered by it at once. Nothing is written to any disk.
+//! `memory --offline eval`: measures how well rows are found, without a host. `agentctl memory eval` executes this.
+//! Turns and questions come as JSON lines on standard input; the turns go into a store of this process's own, through
+//! the same code that serves, and each question is answered by it at once. Nothing is written to any disk.
 //!
-//! A line may come with a vector of its text: then a vector of the same embedder decides what is meant, as on a host whose
-//! rows have one. `agentctl memory eval --embedder` has embedder's own program put them there.
+//! A line may come with a vector of its text: then a vector of the same embedder decides about meaning, as on a host
+//! whose rows have one. `agentctl memory eval --embedder` has embedder's own program put them there.
 //!
-//! A line that is not understood ends it: figures over a part of the questions would be taken for figures over all. What
-//! is understood and too long to be kept is cut, as a host's own hooks would, and standard error says so.
+//! A line that is not understood ends the run: figures over a part of the questions would be taken for figures over
+//! all. A text that is too long is cut, as a host's own hooks would, and standard error says so.
 
 mod figures;
 mod foreign;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 const USAGE: u8 = 64;
 const MALFORMED: u8 = 2;
-/// What the embedder is called whose vectors come with the lines.
+/// The name of the embedder whose vectors come with the lines.
 const GIVEN: &str = "given";
 /// Turns that are put into the store at once.
 const AT_ONCE: usize = 500;
@@ -98,7 +98,7 @@ fn read_foreign(path: &Path) -> ExitCode {
     }
 }
 
-/// Says what is wrong; a line's number and the reason stand apart where JSON was asked for.
+/// Prints the fault; a line's number and the reason stand apart where JSON was asked for.
 fn complain(task: Task, fault: &Fault) {
     let said = match (task.json, fault) {
         (true, Fault::Line(LineFault::Malformed { line, why })) => {
@@ -110,7 +110,8 @@ fn complain(task: Task, fault: &Fault) {
     drop(writeln!(io::stderr(), "{said}"));
 }
 
-/// Says that of a turn only the beginning is measured, as only that would be kept. The figures are told all the same.
+/// Warns that only the beginning of a turn is measured, as only that would be stored. The figures are printed all the
+/// same.
 fn warn(task: Task, (line, bytes): (u64, usize)) {
     let why = format!("a text of {bytes} bytes; its first {CONTENT_BOUND} are measured");
     let said = if task.json {
@@ -223,17 +224,17 @@ impl Trial {
         let kept = Proposal::of(entry).ok().and_then(|proposal| proposal.judged(&passed()).ok());
         let id = MemoryId::from_bytes(numbered(place));
         self.vectors
-            .extend(kept.is_some().then_some(add.vector).flatten().map(|values| (id, given(&values))));
+            .extend(kept.is_some().then_some(add.vector).flatten().map(|values| (id, vector(&values))));
         self.pending.extend(kept.map(|scanned| (scanned, time_ms)));
         if self.pending.len() >= AT_ONCE { self.keep() } else { Ok(()) }
     }
 
-    /// Puts what is pending into the store: many turns in one transaction, each as any row is put there.
+    /// Puts pending turns into the store: many in one transaction, each as any row is put there.
     fn keep(&mut self) -> Result<(), Fault> {
         let (scope, pending) = (&self.scope, std::mem::take(&mut self.pending));
-        self.store.changed(|change, limits, told| {
+        self.store.changed(|change, limits, changes| {
             pending.iter().try_for_each(|(scanned, time_ms)| {
-                write::inserted(change, limits, scope, scanned, *time_ms, told).map(drop)
+                write::inserted(change, limits, scope, scanned, *time_ms, changes).map(drop)
             })
         })?;
         let vectors = std::mem::take(&mut self.vectors);
@@ -251,7 +252,7 @@ impl Trial {
         self.keep()?;
         let question = Question {
             manner: asked.manner.unwrap_or(self.task.manner),
-            vector: asked.vector.as_deref().map(given).filter(|_| self.store.embedder.is_some()),
+            vector: asked.vector.as_deref().map(vector).filter(|_| self.store.embedder.is_some()),
             ..Question::new(asked.question.clone(), self.task.limit)
         };
         let found = self.store.find(&self.scope, &question, self.now_ms)?;
@@ -261,7 +262,7 @@ impl Trial {
 }
 
 /// A vector that came with a line. One that is too long is none of any embedder's.
-fn given(values: &[f32]) -> Vector {
+fn vector(values: &[f32]) -> Vector {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     Vector { by: Name::clip(GIVEN), values: Blob::new(bytes).unwrap_or_default() }
 }
@@ -276,7 +277,7 @@ fn place(id: MemoryId) -> usize {
     usize::try_from(u128::from_be_bytes(id.bytes())).unwrap_or(usize::MAX)
 }
 
-/// No scanner is here. What is measured never leaves this process's memory, and no host ever reads it.
+/// There is no scanner here. The measured text never leaves this process's memory, and no host ever reads it.
 pub(crate) fn passed() -> Verdict {
     Verdict {
         judgement: Judgement::Pass,

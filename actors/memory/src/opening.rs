@@ -1,5 +1,5 @@
-//! Opening the database. It touches `memory.db`, its log and a copy of it in one folder. What is damaged is never
-//! deleted nor written to: it is opened to be read, as far as it can be.
+//! Opens the database. It touches `memory.db`, its log and a copy of it in one folder. A damaged database is never
+//! deleted nor written to: it is opened read-only, as far as it can be read.
 
 use crate::error::StoreError;
 use crate::library::Library;
@@ -17,12 +17,12 @@ use std::time::Duration;
 /// The database file in the process's own folder.
 pub(crate) const FILE: &str = "memory.db";
 
-/// What the connection is set to before anything is read.
+/// The settings of the connection before anything is read.
 /// - `EXCLUSIVE` before `WAL`: the log's index is in this process's memory, so no shared memory is mapped, and a
 ///   second process on the same file is refused;
 /// - `temp_store`, `mmap_size`: no file beside the folder's own, no page of the file in the address space;
 /// - `cache_size`: 1 MiB;
-/// - `secure_delete`: what is deleted is overwritten;
+/// - `secure_delete`: deleted bytes are overwritten;
 /// - `trusted_schema`, `cell_size_check`: a damaged or planted file may do less.
 const SETTINGS: &[(&str, &str)] = &[
     ("locking_mode", "EXCLUSIVE"),
@@ -39,10 +39,10 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// Bytes of the log that are there from the start and stay when they are in the database: a little more than SQLite lets come
 /// together before it puts them there. A purge leaves none: they are there again after [`CALM`].
-/// What only overwrites a file is on the disk sooner than what lengthens it.
+/// Overwriting a file reaches the disk sooner than lengthening it.
 const LOG_BYTES: u32 = if cfg!(test) { 256 << 10 } else { 4 << 20 };
-/// Changes in a row that purge nothing before the log is filled again: whoever asks for the last of them waits for it, and where
-/// purges go on, as in an import that removes, it would be filled for each in vain.
+/// Changes in a row without a purge before the log is filled again: the caller of the last of them waits for it, and in
+/// a series of purges, as in an import that removes, it would be filled for each in vain.
 pub(crate) const CALM: u8 = if cfg!(test) { 4 } else { 64 };
 /// Prepared statements that are kept.
 const STATEMENTS: usize = 128;
@@ -84,7 +84,8 @@ impl Store {
     fn sound(path: &Path, named: &str) -> Result<Self, OpenError> {
         let failed = |error| failed(named, error);
         if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) {
-            // To SQLite that is a database that nobody has written to yet, and to a crashed file system all that was left of one.
+            // To SQLite an empty file is a database that nobody has written to yet; after a crash of the file system it
+            // may be the remains of one.
             tracing::error!(
                 database = %named,
                 "the memory database was an empty file and is begun anew: if it held memories, stop the host and put a copy back \
@@ -92,7 +93,7 @@ impl Store {
             );
         }
         let mut db = connected(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(failed)?;
-        // Should it turn out to be damaged, closing it must not write what its log holds into it.
+        // If it turns out to be damaged, closing it must not write its log into it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
         for (setting, value) in SETTINGS {
             db.pragma_update(None, setting, value).map_err(failed)?;
@@ -125,7 +126,7 @@ impl Store {
         let db = connected(path, OpenFlags::empty()).map_err(failed)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
         for (setting, value) in SETTINGS.iter().filter(|(setting, _)| *setting != "journal_mode") {
-            // What of them needs a sound file is left out; what can be read is read without it.
+            // Settings that need a sound file are left out; the readable part is read without them.
             drop(db.pragma_update(None, setting, value));
         }
         // A table whose definition cannot be read hides no other.

@@ -1,8 +1,8 @@
-//! What the owner never wants to be kept, as patterns. Pure, and of time linear in the text whatever the pattern.
+//! The owner's patterns for text that is never stored. Pure, and of time linear in the text whatever the pattern.
 
 use regex::{Captures, Regex, RegexBuilder};
 
-/// What stands for what was cut out.
+/// The text in the place of a match.
 const INSTEAD: &str = "[REDACTED]";
 /// Bytes that one compiled pattern may take. The configuration was checked against less.
 const SIZE: usize = 4 << 20;
@@ -23,7 +23,7 @@ impl Patterns {
         self.0.is_empty()
     }
 
-    /// The text without what matches.
+    /// The text without the matches.
     pub(crate) fn cut_out(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for pattern in &self.0 {

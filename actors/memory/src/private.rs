@@ -1,5 +1,6 @@
-//! Drops what its writer marked `<private>`, and other parts that stand between tags. Pure text; it must never keep a part
-//! whose end is in doubt: a tag that is not closed is one to the end, and a tag within a tag is closed on its own.
+//! Drops the parts that their writer marked `<private>`, and other parts that stand between tags. Pure text; it must
+//! never keep a part whose end is in doubt: a tag that is not closed is one to the end, and a tag within a tag is
+//! closed on its own.
 
 const PRIVATE: &str = "private";
 /// Characters of a closing tag.
@@ -32,7 +33,7 @@ fn append(kept: &mut String, piece: &str) {
     kept.push_str(piece);
 }
 
-/// What stands before the first opening tag, and what follows the tag's name.
+/// The text before the first opening tag, and the text after the tag's name.
 fn to_opening<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     text.match_indices('<').find_map(|(at, _)| {
         let (before, tag) = text.split_at_checked(at)?;
@@ -40,7 +41,7 @@ fn to_opening<'a>(text: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
     })
 }
 
-/// What follows after as many closing tags as were opened; nothing if one of them is missing.
+/// The text after as many closing tags as were opened; nothing if one of them is missing.
 fn after_closing<'a>(inside: &'a str, name: &str) -> &'a str {
     let mut open = 1_usize;
     for (at, _) in inside.match_indices('<') {
@@ -57,15 +58,15 @@ fn after_closing<'a>(inside: &'a str, name: &str) -> &'a str {
     ""
 }
 
-/// What follows `<NAME`, if `tag` begins so and the name ends there. Attributes, and a `>` that is missing, make
-/// no difference: both are read as an opening.
+/// The text after `<NAME`, if `tag` begins so and the name ends there. Attributes, and a `>` that is missing, make no
+/// difference: both are read as an opening.
 fn opened<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let after = named(tag.strip_prefix('<')?, name)?;
     (!after.starts_with(longer)).then_some(after)
 }
 
-/// What follows `</NAME>`, if `tag` begins so. Attributes may stand in the closing tag of a block, as they do in those of
-/// this host; what is private ends only at what its writer wrote for its end.
+/// The text after `</NAME>`, if `tag` begins so. Attributes may stand in the closing tag of a block, as they do in
+/// those of this host; a private part ends only at its writer's own closing tag.
 fn closed<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     let after = named(tag.strip_prefix("</")?, name)?;
     let (at, end) = after.char_indices().take(MOST_OF_TAG).find(|(_, c)| matches!(c, '<' | '>'))?;

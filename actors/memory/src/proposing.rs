@@ -1,5 +1,5 @@
-//! Rows that come to hold by a person's word: facts that a model took from what others wrote, and what was removed by
-//! mistake. Nothing here makes a person's word of a model's but [`Store::accept`], which no agent and no client may ask for.
+//! Rows that come to hold by a person's word: facts that a model extracted from others' text, and rows that were
+//! removed by mistake. Only [`Store::accept`] makes a model's word a person's, and no agent and no client may call it.
 
 use crate::change::{self, IndexChange};
 use crate::error::{Admission, StoreError};
@@ -17,12 +17,12 @@ use ipc_proto::memory::{Entry, KindName, Row, Scope, State};
 use rusqlite::Transaction;
 use std::sync::Arc;
 
-/// Whose word an accepted fact is.
+/// The source of an accepted fact.
 const PERSON: &str = "control";
 
 impl Store {
-    /// Puts an observation in the place of what was captured, and beside it what was taken from it, in one transaction: of
-    /// a row that holds nothing is left to be taken. Gives what became of the observation, and of each of the others.
+    /// Replaces a captured row by its observation, and adds the entries extracted from it, in one transaction: if the
+    /// row no longer holds, nothing is stored. Returns the result for the observation, and for each of the others.
     pub(crate) fn observe(
         &mut self,
         scope: &Scope,
@@ -30,15 +30,15 @@ impl Store {
         taken: &[Arc<Scanned>],
         now_ms: u64,
     ) -> Result<(Admission, Vec<Admission>), StoreError> {
-        self.changed(|change, limits, told| {
-            let admission = inserted(change, limits, scope, seen, now_ms, told)?;
+        self.changed(|change, limits, changes| {
+            let admission = inserted(change, limits, scope, seen, now_ms, changes)?;
             if admission != Admission::New {
                 return Ok((admission, Vec::new()));
             }
             kit::fault_point!("memory.observe.row");
             let taken = taken.iter().map(|scanned| match scanned.entry().detail.kind.name() {
                 KindName::Semantic => proposed(change, limits, scope, scanned, now_ms),
-                _ => inserted(change, limits, scope, scanned, now_ms, told),
+                _ => inserted(change, limits, scope, scanned, now_ms, changes),
             });
             Ok((admission, taken.collect::<Result<_, _>>()?))
         })
@@ -73,7 +73,7 @@ impl Store {
     }
 
     fn hold(&mut self, scope: &Scope, id: MemoryId, accepted: bool, now_ms: u64) -> Result<(), StoreError> {
-        let held = self.changed(|change, limits, told| {
+        let held = self.changed(|change, limits, changes| {
             let number = scope::find(change, scope)?.ok_or(StoreError::NotFound)?;
             let (n, row) = one(change, number, &scope.area, id)?.ok_or(StoreError::NotFound)?;
             let label = match row.state {
@@ -89,23 +89,23 @@ impl Store {
             if room != Admission::New {
                 return Err(StoreError::NotAdmitted(room));
             }
-            expiry::oldest_go(change, limits, scope, &row.entry, told)?;
+            expiry::oldest_go(change, limits, scope, &row.entry, changes)?;
             if let Some((m, rival)) = rival {
                 change::superseded(change, number, m, id, "accepted", now_ms)?;
-                told.push(IndexChange::gone(number, m, rival, false));
+                changes.push(IndexChange::gone(number, m, rival, false));
             }
             change::held(change, number, n, &label)?;
             kit::fault_point!("memory.hold.held");
             Ok(Some(number))
         })?;
-        // Rows come to an index in the order of their places, and this one's is behind others.
+        // An index takes rows in the order of their places, and this one's is behind others.
         held.into_iter().for_each(|number| self.library.borrow_mut().forget(number));
         Ok(())
     }
 }
 
-/// Writes a fact that a person is to accept or reject. What holds already, or was proposed or rejected before, is not proposed
-/// again.
+/// Writes a fact that a person is to accept or reject. A fact that holds already, or was proposed or rejected before,
+/// is not proposed again.
 pub(crate) fn proposed(
     change: &Transaction<'_>,
     limits: &Limits,
@@ -129,11 +129,12 @@ pub(crate) fn proposed(
     Ok(room)
 }
 
-/// The label of a row that comes to hold. A person's word lowers how little it is trusted, and never how confidential it is.
+/// The label of a row that comes to hold. A person's word raises its trust, and never lowers its confidentiality.
 fn label(row: &Row, accepted: bool) -> Result<Label, StoreError> {
     let label = &row.entry.label;
     match (row.state, accepted) {
-        // Of a fact all is shown to whoever accepts it; what else came back from an export as proposed stays so.
+        // A fact is shown in full to the person who accepts it; other rows that came back from an export as proposed
+        // stay so.
         (State::Proposed { .. }, true) if row.entry.detail.kind.name() == KindName::Semantic => {
             let trust = label.trust.min(Trust::User);
             let sources = label.join(&Label::of(Trust::System, label.class, PERSON)).sources;

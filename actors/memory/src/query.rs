@@ -1,5 +1,5 @@
-//! Makes a full-text expression of any text at all. Pure; no word of the text may reach the index unquoted, so
-//! that no text is an error and none can name a column or an operator.
+//! Makes a full-text expression of any text. Pure; no word of the text may reach the index unquoted, so that no text is
+//! an error and none can name a column or an operator.
 
 use finding::says_little;
 
@@ -27,7 +27,7 @@ impl Query {
         Self { words: if words.is_empty() { common } else { words } }
     }
 
-    /// Every distinct word of a text: what is to be forgotten by its words is no more than what has all of them.
+    /// Every distinct word of a text: a removal by words takes only rows that have all of them.
     pub(crate) fn whole(text: &str) -> Self {
         let mut words: Vec<String> = Vec::new();
         for word in text.split(separates).filter(|word| !word.is_empty()) {
@@ -76,8 +76,9 @@ fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// Returns whether a character ends a word: white space, controls (a NUL would end the whole expression), and punctuation
-/// of ASCII, of the general block and of CJK. What else the index's own tokenizer splits at, it matches as a phrase.
+/// Returns true if a character ends a word: white space, controls (a NUL would end the whole expression), and
+/// punctuation of ASCII, of the general block and of CJK. At other characters the index's own tokenizer splits, and
+/// matches the parts as a phrase.
 fn separates(c: char) -> bool {
     let punctuation = matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}');
     c.is_whitespace() || c.is_control() || punctuation || (c.is_ascii() && !c.is_ascii_alphanumeric())

@@ -1,5 +1,5 @@
-//! In which order the rows of a scope answer a question: by its index in memory, by the full-text index where there is
-//! none, by meaning, or by both. It reads rows for their likeness alone and changes nothing.
+//! The order in which the rows of a scope answer a question: by its index in memory, by the full-text index where there
+//! is none, by meaning, or by both. It reads rows for their similarity alone and changes nothing.
 
 use crate::error::StoreError;
 use crate::filter;
@@ -7,7 +7,7 @@ use crate::find::{Placed, placed_by_index, whole};
 use crate::query::Query;
 use crate::scope::Number;
 use crate::store::Store;
-use crate::weigh::weighed;
+use crate::weigh::{thousandths, weighed};
 use finding::{Index, Limits, Ranked, Scored, Vector};
 use ipc_proto::memory::{KindName, Manner, Question, Why};
 use rusqlite::{OptionalExtension, params};
@@ -16,8 +16,8 @@ use std::collections::{HashMap, HashSet};
 /// Rows whose vectors are compared after a first pass over all codes, for each row that is wanted, and at least.
 const COMPARED: usize = 3;
 const COMPARED_LEAST: usize = 128;
-/// Likeness that two texts with nothing in common come to by chance: 1 / √384, for as many numbers as a vector has. What is
-/// not above it says nothing.
+/// The likeness by chance of two texts with nothing in common: 1 / √384, for as many numbers as a vector has. A
+/// likeness up to it means nothing.
 const CHANCE: f32 = 0.051;
 /// Rows that two rankings are fused of, for each row that is wanted, and at least.
 const FUSED: usize = 2;
@@ -50,9 +50,9 @@ impl Store {
         Search::of(self, (number, index), question, now_ms)?.placed()
     }
 
-    /// The same with what else was said in the sessions of these rows behind them, where a sentence asks for more rows than are
-    /// found by words: an answer may be farther from its question, and in other words. Of words that are looked for alone no row
-    /// without them or beside them is any.
+    /// The same with the other rows of these rows' sessions behind them, where a sentence asks for more rows than words
+    /// find: an answer may be farther from its question, and in other words. For a list of words, rows without them are
+    /// no answer.
     pub(crate) fn with_sessions(
         &self,
         number: Number,
@@ -75,8 +75,8 @@ impl Store {
         Ok(placed)
     }
 
-    /// Another question, where a damaged database has nothing to answer this one by: by words, if the full-text index may be
-    /// what is damaged, and without a vector if it is not known any more whose vectors there are.
+    /// Another question, where a damaged database cannot answer this one: by words, if the full-text index may be
+    /// damaged, and without a vector if the embedder of the stored vectors is not known any more.
     fn as_it_can_be_answered(&self, question: &Question) -> Option<Question> {
         let is_of_none = question.vector.as_ref().is_some_and(|vector| self.meaning(vector).is_err());
         if question.manner == Manner::Plain {
@@ -85,7 +85,7 @@ impl Store {
         is_of_none.then(|| Question { vector: None, ..question.clone() })
     }
 
-    /// The best by the full-text index alone, with what signals were asked for.
+    /// The best by the full-text index alone, with the signals asked for.
     pub(crate) fn by_index_weighed(
         &self,
         number: Number,
@@ -107,7 +107,7 @@ impl Store {
             if let Some(weight) = weights.get(&n) {
                 score *= weight.factor();
                 found.1 = whole(score);
-                found.2.weighed = weight.told.clone();
+                found.2.weighed = weight.factors.clone();
             }
             placed.push((score, found));
         }
@@ -117,12 +117,12 @@ impl Store {
     }
 }
 
-/// Rows of a ranking that is to be put into another order, for so many that are wanted.
+/// The rows of a ranking that is to be reordered, for this many that are wanted.
 fn several(wanted: usize) -> usize {
     (wanted * FUSED).max(FUSED_LEAST)
 }
 
-/// What the usual manner is for this question.
+/// The usual manner for this question.
 fn manner(question: &Question) -> Manner {
     match (question.manner, &question.vector) {
         (Manner::Usual, Some(_)) => Manner::Fused,
@@ -185,7 +185,7 @@ impl<'a> Search<'a> {
         };
         let mut why = reasons(&words, &meaning);
         for (n, weight) in weights {
-            why.entry(n).or_default().weighed = weight.told;
+            why.entry(n).or_default().weighed = weight.factors;
         }
         let placed = ranked.into_iter().take(wanted);
         Ok(placed
@@ -253,11 +253,4 @@ fn reasons(words: &[Scored], meaning: &[Ranked]) -> HashMap<i64, Why> {
         why.likeness = thousandths(*likeness);
     }
     reasons
-}
-
-/// A score as it is given. Scores are far below what this can hold; one that is not would be cut.
-pub(crate) fn thousandths(score: f32) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and NaN is 0")]
-    let whole = (score * 1000.0).round() as i32;
-    whole
 }

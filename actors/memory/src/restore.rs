@@ -1,5 +1,5 @@
-//! Rows that come back as they were: with their id, their times, their state and what they were made from. They pass the
-//! screen like every other, and never take away what is known better here: of two notes or facts with one key one holds.
+//! Rows that are restored as they were: with their id, their times, their state and their source text. They pass the
+//! screen like every other, and never replace better knowledge: one of two notes or facts with one key holds.
 
 use crate::change::{self, IndexChange};
 use crate::error::{Admission, StoreError};
@@ -24,8 +24,8 @@ impl Store {
         })
     }
 
-    /// Puts a row back, whose texts are those of `scanned`, or with `dry_run` only says what would come of it. None if the
-    /// row that is here was left as it is.
+    /// Restores a row, whose texts are those of `scanned`, or with `dry_run` only returns the result. None if the
+    /// present row was left as it is.
     pub(crate) fn restore(
         &mut self,
         scope: &Scope,
@@ -33,13 +33,13 @@ impl Store {
         (over, dry_run): (Over, bool),
         now_ms: u64,
     ) -> Result<Option<MemoryId>, StoreError> {
-        self.changed_or_tried(dry_run, |change, limits, told| {
-            let came = Came { change, limits, scope, scanned, row, now_ms };
-            came.restored(over, told)
+        self.changed_or_tried(dry_run, |change, limits, changes| {
+            let restored = RestoredRow { change, limits, scope, scanned, row, now_ms };
+            restored.restored(over, changes)
         })
     }
 
-    /// One change, or with `dry_run` only what it would come to: its transaction is rolled back.
+    /// One change, or with `dry_run` only its result: its transaction is rolled back.
     pub(crate) fn changed_or_tried<T>(
         &mut self,
         dry_run: bool,
@@ -55,7 +55,7 @@ impl Store {
 }
 
 /// A row that comes back, within a change.
-struct Came<'a> {
+struct RestoredRow<'a> {
     change: &'a Transaction<'a>,
     limits: &'a Limits,
     scope: &'a Scope,
@@ -65,24 +65,24 @@ struct Came<'a> {
     now_ms: u64,
 }
 
-impl Came<'_> {
-    fn restored(&self, over: Over, told: &mut Vec<IndexChange>) -> Result<Option<MemoryId>, StoreError> {
+impl RestoredRow<'_> {
+    fn restored(&self, over: Over, changes: &mut Vec<IndexChange>) -> Result<Option<MemoryId>, StoreError> {
         let number = scope::find_or_make(self.change, self.scope)?;
         if let Some((n, here)) = one(self.change, number, &self.scope.area, self.row.entry.id)? {
             match over {
                 Over::Skip => return Ok(None),
                 Over::Merge => {
-                    return merged(self.change, number, (n, here), self.row, self.scanned, told);
+                    return merged(self.change, number, (n, here), self.row, self.scanned, changes);
                 }
-                // What is taken away so is gone for good: what others wrote takes nothing of the person's own.
+                // A replaced row is gone for good: text by others takes nothing of the person's own.
                 Over::Replace if self.scanned.entry().label.trust > here.entry.label.trust => {
                     return Err(StoreError::NotAdmitted(Admission::LessTrusted));
                 }
-                Over::Replace => away(self.change, number, (n, here), told)?,
+                Over::Replace => away(self.change, number, (n, here), changes)?,
             }
         }
         self.may_be_put()?;
-        self.put(number, told).map(Some)
+        self.put(number, changes).map(Some)
     }
 
     /// Returns whether it may be here at all.
@@ -100,9 +100,9 @@ impl Came<'_> {
         if may_hold && needs_person { refused(Admission::NeedsPerson) } else { Ok(()) }
     }
 
-    /// Puts it among the others: of two of one key the one holds that was written later, unless it is trusted less. What is
-    /// kept for a time is kept so from now on.
-    fn put(&self, number: Number, told: &mut Vec<IndexChange>) -> Result<MemoryId, StoreError> {
+    /// Puts it among the others: the later of two rows of one key holds, unless it is trusted less. A row with a
+    /// lifetime gets that from now on.
+    fn put(&self, number: Number, changes: &mut Vec<IndexChange>) -> Result<MemoryId, StoreError> {
         let (change, row) = (self.change, self.row);
         let mut entry = self.scanned.entry().clone();
         let rival = same_key(change, number, &self.scope.area, &entry)?;
@@ -126,9 +126,9 @@ impl Came<'_> {
             (State::Current, older) => {
                 if let Some((m, older)) = older {
                     change::superseded(change, number, m, id, "", row.created_ms)?;
-                    told.push(IndexChange::gone(number, m, older, false));
+                    changes.push(IndexChange::gone(number, m, older, false));
                 }
-                told.push(IndexChange::new(number, n, entry, row.created_ms));
+                changes.push(IndexChange::new(number, n, entry, row.created_ms));
             }
             (state, _) => stated(change, number, n, state, self.scanned.reason())?,
         }
@@ -136,19 +136,19 @@ impl Came<'_> {
     }
 }
 
-/// Has the later of two states hold: nothing that was superseded or removed comes to hold again.
+/// Has the later of two states hold: no superseded or removed row comes to hold again.
 fn merged(
     change: &Transaction<'_>,
     number: Number,
     (n, here): (i64, Row),
     row: &Row,
     scanned: &Scanned,
-    told: &mut Vec<IndexChange>,
+    changes: &mut Vec<IndexChange>,
 ) -> Result<Option<MemoryId>, StoreError> {
     if later(row.state) <= later(here.state) {
         return Ok(None);
     }
-    // A tombstone can be lifted again; what stands in a row's place for good needs a word as good as its own.
+    // A tombstone can be lifted again; a row that replaces another for good needs at least its trust.
     let replaces = matches!(row.state, State::Superseded { .. });
     if replaces && scanned.entry().label.trust > here.entry.label.trust {
         return Err(StoreError::NotAdmitted(Admission::LessTrusted));
@@ -157,12 +157,12 @@ fn merged(
     let id = here.entry.id;
     if here.state == State::Current {
         let purges = matches!(row.state, State::Removed { .. });
-        told.push(IndexChange::gone(number, n, here, purges));
+        changes.push(IndexChange::gone(number, n, here, purges));
     }
     Ok(Some(id))
 }
 
-/// Of two states of one row the later holds.
+/// The later of two states of one row holds.
 const fn later(state: State) -> u8 {
     match state {
         State::Current | State::Proposed { .. } => 0,
@@ -191,11 +191,11 @@ fn away(
     change: &Transaction<'_>,
     number: Number,
     (n, here): (i64, Row),
-    told: &mut Vec<IndexChange>,
+    changes: &mut Vec<IndexChange>,
 ) -> rusqlite::Result<()> {
-    change::taken(change, number, n)?;
+    change::deleted(change, number, n)?;
     if here.state == State::Current {
-        told.push(IndexChange::gone(number, n, here, true));
+        changes.push(IndexChange::gone(number, n, here, true));
     }
     Ok(())
 }

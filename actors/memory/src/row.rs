@@ -1,4 +1,4 @@
-//! A row between its columns and its type. A column that does not hold what the type allows is an error that
+//! Conversion between a row's columns and its type. A column with a value that the type does not allow is an error that
 //! names the column, never a guess.
 
 use crate::error::StoreError;
@@ -85,7 +85,7 @@ pub(crate) fn detail_of(detail: &Detail) -> Result<String, StoreError> {
     serde_json::to_string(detail).map_err(|_| StoreError::Column("detail"))
 }
 
-/// What of an entry is searched before its content: all it says, but its content, its tags and who spoke.
+/// The text of an entry that is searched before its content: all but its content, its tags and its speaker.
 pub(crate) fn head(entry: &Entry) -> String {
     if matches!(entry.detail.kind, Kind::Episodic { .. }) {
         return String::new();
@@ -102,7 +102,7 @@ pub(crate) fn searched(entry: &Entry) -> String {
     if head.is_empty() { entry.content.to_string() } else { format!("{head}\n{}", entry.content.as_str()) }
 }
 
-/// What a newer row takes this one's place by, if by anything.
+/// The key by which a newer row takes this one's place, if it has one.
 pub(crate) fn key(entry: &Entry) -> Option<String> {
     match &entry.detail.kind {
         Kind::Note { key } => key.as_ref().map(ToString::to_string),

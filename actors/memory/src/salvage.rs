@@ -1,6 +1,6 @@
-//! A damaged database, as far as it can be read. Tables of this connection alone, in memory, stand under the names of the
-//! database's own: they hold, or lead to, what can be read whole, so that no question meets a damaged page. Nothing of it is
-//! ever written to a file.
+//! Reads a damaged database, as far as it can be read. Tables of this connection alone, in memory, have the names of
+//! the database's own: they hold, or lead to, the rows that can be read whole, so that no question meets a damaged
+//! page. Nothing of it is ever written to a file.
 
 use crate::error::StoreError;
 use crate::row::{COLUMNS, decoded};
@@ -11,7 +11,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 use std::collections::BTreeMap;
 
-/// The rows that can be read, found by what they are asked for most; their texts are read where they stand.
+/// The readable rows, with the columns that are asked for most; their texts are read where they stand.
 const KEPT: &str = "
     CREATE TEMP TABLE sound (n INTEGER PRIMARY KEY, scope INTEGER NOT NULL, id BLOB NOT NULL, state INTEGER NOT NULL);
     CREATE INDEX temp.sound_by_id ON sound (scope, id);
@@ -22,7 +22,7 @@ const KEPT: &str = "
         FROM temp.sound AS s CROSS JOIN main.kept AS e ON e.n = s.n;
     CREATE TEMP VIEW entry AS SELECT * FROM temp.kept WHERE state = 0;
     CREATE TEMP TABLE lease (task, n, until_ms);";
-/// What else there is of a row than what is decoded of it.
+/// The columns of a row besides those that are decoded.
 const BESIDES: &str = "e.scope, length(e.head), length(e.files), substr(e.signs, -1)";
 /// Places that are tried one by one between those that are read in order.
 const TRIED: i64 = 5_000_000;
@@ -30,7 +30,7 @@ const TRIED: i64 = 5_000_000;
 /// A table that is small enough to be copied.
 struct Small {
     name: &'static str,
-    /// Its columns; the first of them are what its rows are ordered by.
+    /// Its columns; the first of them order its rows.
     columns: &'static [&'static str],
     ordered_by: usize,
 }
@@ -50,8 +50,8 @@ const OTHERS: [Small; 3] = [
     Small { name: "used", columns: &["n", "times", "last_ms"], ordered_by: 1 },
 ];
 
-/// Puts what can be read in the place of the database's own tables. Of one whose schema cannot be read nothing is: each
-/// question then says so itself.
+/// Puts the readable parts in the place of the database's own tables. A table whose schema cannot be read has none:
+/// each question then reports the error.
 pub(crate) fn salvaged(db: &Connection, why: String) -> Damage {
     let mut damage = Damage { why, mutes_lost: true, ..Damage::default() };
     let done = shadowed(db).and_then(|mutes_lost| {
@@ -73,7 +73,7 @@ fn shadowed(db: &Connection) -> Result<bool> {
     }
     let mutes_lost = !copied(db, &MUTED).unwrap_or(false);
     if !copied(db, &SCOPES)? && !owners_of_the_index(db)? {
-        // Whose rows they are must not be guessed: who cannot be found in what is there is told so.
+        // The owner of rows must not be guessed: an owner who cannot be found in the file gets that answer.
         db.execute_batch("DROP TABLE temp.scope")?;
     }
     Ok(mutes_lost)
@@ -84,7 +84,7 @@ fn sound(db: &Connection, tried: i64) -> Result<()> {
     db.execute_batch(KEPT)?;
     let mut keep = db.prepare("INSERT OR IGNORE INTO temp.sound VALUES (?1, ?2, ?3, ?4)")?;
     let mut take = |row: &Row<'_>| {
-        // Its last columns may be on a page of their own, and what is there then is anything.
+        // Its last columns may be on a page of their own, and their bytes are arbitrary then.
         decoded(row, &Area::User).map_err(|_| rusqlite::Error::InvalidQuery)?;
         let [scope, id, state] = [row.get::<_, Value>("scope")?, row.get("id")?, row.get("state")?];
         let n: i64 = row.get("n")?;
@@ -138,7 +138,7 @@ fn indexed(db: &Connection) -> (i64, BTreeMap<i64, u32>) {
     (highest, counts)
 }
 
-/// Copies what can be read of a table; whether that is all of it.
+/// Copies the readable rows of a table; returns true if these are all.
 fn copied(db: &Connection, small: &Small) -> Result<bool> {
     let Small { name, columns, ordered_by } = small;
     let key = columns.get(..*ordered_by).unwrap_or(*columns);
@@ -194,7 +194,8 @@ fn unread(db: &Connection) -> Result<BTreeMap<Number, u32>> {
 }
 
 impl Store {
-    /// What was read, or nothing where damage stands in its way: for what a question can be answered without.
+    /// The value read, or the default where damage stands in the way: for values that a question can be answered
+    /// without.
     pub(crate) fn unless_damaged<T: Default>(
         &self,
         read: std::result::Result<T, StoreError>,
@@ -241,7 +242,7 @@ mod tests {
 
     // Holds B-125.
     #[test]
-    fn rows_between_two_damaged_pages_are_tried_one_by_one_and_only_so_many_of_them() {
+    fn rows_between_damaged_pages_are_tried_one_by_one_with_a_bound() {
         for (damaged, tried, rows) in [
             (&[3, 8][..], TRIED, &[1, 2, 4, 5, 6, 7, 9, 10][..]),
             (&[3, 8], 3, &[1, 2, 4, 5, 9, 10]),

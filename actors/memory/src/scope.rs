@@ -121,7 +121,7 @@ pub(crate) fn bytes_of(db: &Connection, owner: [u8; 16]) -> Result<u64> {
     Ok(u64::try_from(sum).unwrap_or_default())
 }
 
-/// Owners whose rows take so many bytes or more.
+/// Owners whose rows take this many bytes or more.
 pub(crate) fn owners_over(db: &Connection, bytes: u64) -> Result<Vec<[u8; 16]>> {
     let mut owners = db.prepare_cached("SELECT owner FROM scope GROUP BY owner HAVING sum(bytes) >= ?1")?;
     let owners = owners.query_map([i64::try_from(bytes).unwrap_or(i64::MAX)], |row| row.get(0))?;

@@ -1,5 +1,5 @@
-//! What must hold of an entry before it may be stored. Pure; the verdicts come from `intake`, which asked the
-//! scanner. Nothing else can make a [`Scanned`], and the store takes nothing else.
+//! The conditions that an entry must meet before it may be stored. Pure; the verdicts come from `intake`, which asked
+//! the scanner. Nothing else can make a [`Scanned`], and the store takes nothing else.
 
 use crate::patterns::Patterns;
 use crate::private;
@@ -19,7 +19,7 @@ const BETWEEN: &str = "\n\u{1e}\n";
 pub(crate) enum Unfit {
     /// It is refused.
     Refused(Refusal),
-    /// What was cut out runs over from one text into another: each is to be judged alone.
+    /// The text that was cut out runs over from one text into another: each is to be judged alone.
     Apart,
 }
 
@@ -29,7 +29,7 @@ impl From<Refusal> for Unfit {
     }
 }
 
-/// An entry without its private parts, that nobody has judged yet.
+/// An entry without its private parts, not judged yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Proposal {
     entry: Entry,
@@ -73,17 +73,17 @@ impl Proposal {
         self
     }
 
-    /// The same with what it was made from.
+    /// The same with its source text.
     pub(crate) fn made_from(mut self, raw: &str) -> Self {
         self.raw = Some(private::dropped(raw)).filter(|raw| !raw.trim().is_empty());
         self
     }
 
-    /// The same without what the owner never wants to be kept.
+    /// The same without the text that the owner never wants stored.
     pub(crate) fn without(mut self, patterns: &Patterns) -> Result<Self, Refusal> {
         if !patterns.is_empty() {
             self.entry = through(&self.entry, &mut |_, text| Ok(patterns.cut_out(text)))?;
-            // What stands for a match may be longer than it: what goes over the bound is neither scanned nor kept.
+            // A mark may be longer than the match that it replaces: text over the bound is neither scanned nor stored.
             let raw = self.raw.map(|raw| Text::<RAW_BOUND>::clip(&patterns.cut_out(&raw)).into_string());
             self.raw = raw;
             self.reason = Text::clip(&patterns.cut_out(&self.reason));
@@ -96,8 +96,8 @@ impl Proposal {
         &self.entry
     }
 
-    /// Returns whether somebody else than the user wrote it. What others wrote will be read by a model again, so an injection
-    /// in it is refused; what the user wrote is theirs to say, and only its secrets matter.
+    /// Returns true if somebody else than the user wrote it. A model will read others' text again, so an injection in
+    /// it is refused; the user's own text is theirs to write, and only its secrets matter.
     pub(crate) fn foreign(&self) -> bool {
         self.entry.label.trust >= Trust::Verified
     }
@@ -126,18 +126,20 @@ impl Proposal {
         texts
     }
 
-    /// What is to be kept of it in the light of one verdict on all of it.
+    /// The entry to store in the light of one verdict on all of it.
     pub(crate) fn judged(&self, verdict: &Verdict) -> Result<Scanned, Unfit> {
         self.fit(verdict)?;
-        let Some(redacted) = &verdict.redacted else { return Ok(self.kept(&self.texts(), verdict.class)?) };
+        let Some(redacted) = &verdict.redacted else {
+            return Ok(self.with_texts(&self.texts(), verdict.class)?);
+        };
         let pieces: Vec<String> = redacted.split(BETWEEN).map(str::to_owned).collect();
         if pieces.len() != self.texts().len() {
             return Err(Unfit::Apart);
         }
-        Ok(self.kept(&pieces, Class::Sensitive)?)
+        Ok(self.with_texts(&pieces, Class::Sensitive)?)
     }
 
-    /// What is to be kept of it in the light of a verdict on each of its texts.
+    /// The entry to store in the light of a verdict on each of its texts.
     pub(crate) fn judged_apart(&self, verdicts: &[Verdict]) -> Result<Scanned, Refusal> {
         let mut class = Class::Public;
         let mut pieces = Vec::new();
@@ -151,10 +153,10 @@ impl Proposal {
                 class = class.max(verdict.class);
             }
         }
-        self.kept(&pieces, class)
+        self.with_texts(&pieces, class)
     }
 
-    /// Returns whether it can be kept at all, once what was found is cut out.
+    /// Checks that it can be stored once the findings are cut out.
     fn fit(&self, verdict: &Verdict) -> Result<(), Refusal> {
         if self.foreign() && steers(verdict) {
             return Err(Refusal::Injection);
@@ -164,10 +166,10 @@ impl Proposal {
     }
 
     /// With these for its texts.
-    fn kept(&self, pieces: &[String], class: Class) -> Result<Scanned, Refusal> {
+    fn with_texts(&self, pieces: &[String], class: Class) -> Result<Scanned, Refusal> {
         let mut pieces = pieces.iter();
         let mut entry = through(&self.entry, &mut |part, text| {
-            // A text that nobody judged would be taken for one that holds a secret.
+            // A text without a verdict would count as one that holds a secret.
             let piece = pieces.next().ok_or(Refusal::Secret)?;
             if part == Part::Name && piece != text { Err(Refusal::Name) } else { Ok(piece.clone()) }
         })?;
@@ -191,7 +193,7 @@ impl Scanned {
         &self.entry
     }
 
-    /// What it was made from.
+    /// The text that it was made from.
     pub(crate) fn raw(&self) -> Option<&str> {
         self.raw.as_deref()
     }
@@ -260,7 +262,7 @@ mod tests {
 
     // Holds P8-13.
     #[test]
-    fn a_secret_is_cut_out_of_whatever_text_it_is_in_and_what_is_left_is_sensitive() {
+    fn a_secret_is_cut_out_of_any_text_and_the_rest_is_sensitive() {
         for trust in [Trust::User, Trust::Untrusted] {
             let mut entry = observed(1, "it logs in with hunter2", "the title says hunter2");
             entry.label.trust = trust;
@@ -280,7 +282,7 @@ mod tests {
 
     // Holds P8-13.
     #[test]
-    fn a_secret_that_runs_over_from_one_text_into_another_is_looked_for_in_each() {
+    fn a_secret_across_two_texts_is_searched_for_in_each() {
         let proposal = Proposal::of(observed(1, "the narrative", "the title")).unwrap();
         let all = proposal.together().unwrap();
         let cut = verdict(Judgement::Block, Class::Secret, Some(&all.replace(BETWEEN, "")));
@@ -335,7 +337,7 @@ mod tests {
 
     // Holds P8-13.
     #[test]
-    fn private_parts_and_what_the_owner_never_wants_kept_are_gone_before_anything_is_judged() {
+    fn private_and_unwanted_text_is_gone_before_the_scan() {
         let proposal =
             proposal(Trust::User, "keep <private>drop", &["a<private>drop</private>", "<private>drop"]);
         assert_eq!(proposal.apart().iter().map(|text| text.as_str()).collect::<Vec<_>>(), ["keep ", "a", ""]);

@@ -1,5 +1,5 @@
-//! The process: opens the store, and turns each call into a question to the writer or a way through the intake.
-//! No logic is here; what a caller may ask was checked by kit, and whose memory it is stands in the scope.
+//! The process: opens the store, and turns each call into a question to the writer or a change through the intake. It
+//! has no logic; kit checked the caller, and the scope names the owner.
 
 use crate::capture::Ignored;
 use crate::error::StoreError;
@@ -9,8 +9,11 @@ use crate::patterns::Patterns;
 use crate::store::Store;
 use crate::unread::unread;
 use crate::writer::{Job, Writer, ask, change};
+use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::memory::{
-    Answered, Ask, FRAME_BOUND, Memory as Service, MemoryError, Refusal, Said, Scope, Settled, TaskName, Work,
+    Answered, Block, BlockAsk, Capture, Entry, FRAME_BOUND, Filter, Forget, Forgotten, HITS, MOST_IDS,
+    Memory as Service, MemoryError, Muted, Neighbourhood, Project, Question, Raw, Restored, RestoredSession,
+    Row, Scope, SessionRow, Settled, Start, Stats, TaskName, Unread, Work,
 };
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::{List, Text, config};
@@ -27,7 +30,7 @@ pub(crate) struct Memory {
     server: Server,
 }
 
-/// What serves one call.
+/// The server of one call.
 #[derive(Clone)]
 struct Server {
     intake: Intake,
@@ -85,101 +88,194 @@ impl Actor for Memory {
 
 impl Server {
     /// Has something read of the store.
-    async fn read<T: Send + 'static>(
+    async fn look<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Store, u64) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, MemoryError> {
         ask(&self.writer, read).await
     }
-
-    /// What changes something.
-    async fn changed(self, scope: Scope, asked: Ask) -> Result<Said, MemoryError> {
-        let intake = self.intake;
-        match asked {
-            Ask::Write(entry) => intake.write(scope, *entry).await.map(Said::Id),
-            Ask::Capture(capture) => intake.capture(scope, *capture).await.map(Said::Taken),
-            Ask::Revise { id, entry, reason } => {
-                intake.revise(scope, id, *entry, &reason).await.map(Said::Id)
-            }
-            Ask::Remove { id, reason } => {
-                intake.remove(scope, id, reason.into_string()).await.map(|()| Said::Done)
-            }
-            Ask::Forget { what, purge, dry_run } => {
-                intake.forget(scope, *what, (purge, dry_run)).await.map(Said::Forgotten)
-            }
-            Ask::Restore { row, raw, over, dry_run, .. } => {
-                intake.restore(scope, *row, &raw, (over, dry_run)).await.map(Said::Taken)
-            }
-            Ask::RestoreSession { session, over, mine, dry_run } => {
-                intake.restore_session(scope, *session, (over, mine, dry_run)).await.map(Said::Session)
-            }
-            Ask::Judge(entry) => intake.judge(scope, *entry).await.map(|()| Said::Done),
-            Ask::Unremove(id) => intake.unremove(scope, id).await.map(|()| Said::Done),
-            Ask::Accept(id) => intake.accept(scope, id).await.map(|()| Said::Done),
-            Ask::Mute { what, mute } => intake.mute(scope, what, mute).await.map(|()| Said::Done),
-            _ => Err(MemoryError::Refused(Refusal::NotDone)),
-        }
-    }
 }
 
 impl Service for Server {
-    async fn ask(self, _: Context, scope: Scope, asked: Ask) -> Result<Said, MemoryError> {
-        match asked {
-            Ask::Read(ids) => {
-                let read = move |store: &Store, _| {
-                    let rows = store.read_all(&scope, &ids)?;
-                    store.were_read(&scope, &rows)?;
-                    Ok(rows)
-                };
-                Ok(Said::Rows(List::clip(self.read(read).await?)))
-            }
-            Ask::Raw(id) => {
-                let raw = self.read(move |store, _| store.raw(&scope, id)).await?;
-                Ok(Said::Raw(raw))
-            }
-            Ask::List { filter, limit, start } => {
-                let rows = self.read(move |store, _| store.list(&scope, &filter, limit, &start)).await?;
-                Ok(Said::Rows(List::clip(rows)))
-            }
-            Ask::Find(question) => {
-                let found = self.read(move |store, now_ms| store.find(&scope, &question, now_ms)).await?;
-                Ok(Said::Found(Box::new(Answered::of(found))))
-            }
-            Ask::Timeline { anchor, filter, before, after } => {
-                let rows = move |store: &Store, _| store.timeline(&scope, anchor, &filter, (before, after));
-                Ok(Said::Rows(List::clip(self.read(rows).await?)))
-            }
-            Ask::Sessions { project, limit, start } => {
-                let project = project.map(Text::into_string);
-                let sessions =
-                    move |store: &Store, _| store.sessions(&scope, project.as_deref(), limit, &start);
-                Ok(Said::Sessions(List::clip(self.read(sessions).await?)))
-            }
-            Ask::History(id) => {
-                let rows = self.read(move |store, _| store.history(&scope, id)).await?;
-                Ok(Said::Rows(List::clip(rows)))
-            }
-            Ask::Block(mut block) => {
-                let most = self.index_entries;
-                block.rows = Some(block.rows.map_or(most, |rows| rows.min(most)));
-                let block = self.read(move |store, now_ms| store.block(&scope, &block, now_ms)).await?;
-                Ok(Said::Block(Box::new(block)))
-            }
-            Ask::Unread { each } => unread(&self.writer, scope, each).await.map(Said::Unread),
-            Ask::Stats => self.read(move |store, _| store.stats(&scope)).await.map(Said::Stats),
-            Ask::Reindex => {
-                let reindexed = change(&self.writer, move |store, _| {
-                    store.reindex(&scope)?;
-                    store.stats(&scope)
-                });
-                reindexed.await.map(Said::Stats)
-            }
-            asked => self.changed(scope, asked).await,
-        }
+    async fn read(
+        self,
+        _: Context,
+        scope: Scope,
+        ids: List<MemoryId, MOST_IDS>,
+    ) -> Result<List<Row, HITS>, MemoryError> {
+        let rows = self.look(move |store, _| {
+            let rows = store.read_all(&scope, &ids)?;
+            store.were_read(&scope, &rows)?;
+            Ok(rows)
+        });
+        rows.await.map(List::clip)
+    }
+
+    async fn raw(self, _: Context, scope: Scope, id: MemoryId) -> Result<Raw, MemoryError> {
+        self.look(move |store, _| store.raw(&scope, id)).await
+    }
+
+    async fn list(
+        self,
+        _: Context,
+        scope: Scope,
+        filter: Filter,
+        limit: u16,
+        start: Start,
+    ) -> Result<List<Row, HITS>, MemoryError> {
+        self.look(move |store, _| store.list(&scope, &filter, limit, &start)).await.map(List::clip)
+    }
+
+    async fn find(
+        self,
+        _: Context,
+        scope: Scope,
+        question: Box<Question>,
+    ) -> Result<Box<Answered>, MemoryError> {
+        let found = self.look(move |store, now_ms| store.find(&scope, &question, now_ms)).await?;
+        Ok(Box::new(Answered::of(found)))
+    }
+
+    async fn timeline(
+        self,
+        _: Context,
+        scope: Scope,
+        around: Neighbourhood,
+    ) -> Result<List<Row, HITS>, MemoryError> {
+        let Neighbourhood { anchor, filter, before, after } = around;
+        self.look(move |store, _| store.timeline(&scope, anchor, &filter, (before, after)))
+            .await
+            .map(List::clip)
+    }
+
+    async fn history(self, _: Context, scope: Scope, id: MemoryId) -> Result<List<Row, HITS>, MemoryError> {
+        self.look(move |store, _| store.history(&scope, id)).await.map(List::clip)
+    }
+
+    async fn sessions(
+        self,
+        _: Context,
+        scope: Scope,
+        project: Option<Project>,
+        limit: u16,
+        start: Start<SessionId>,
+    ) -> Result<List<SessionRow, HITS>, MemoryError> {
+        let project = project.map(Text::into_string);
+        self.look(move |store, _| store.sessions(&scope, project.as_deref(), limit, &start))
+            .await
+            .map(List::clip)
+    }
+
+    async fn block(
+        self,
+        _: Context,
+        scope: Scope,
+        mut ask: Box<BlockAsk>,
+    ) -> Result<Box<Block>, MemoryError> {
+        let most = self.index_entries;
+        ask.rows = Some(ask.rows.map_or(most, |rows| rows.min(most)));
+        self.look(move |store, now_ms| store.block(&scope, &ask, now_ms)).await.map(Box::new)
+    }
+
+    async fn stats(self, _: Context, scope: Scope) -> Result<Stats, MemoryError> {
+        self.look(move |store, _| store.stats(&scope)).await
+    }
+
+    async fn unread(self, _: Context, scope: Scope, each: bool) -> Result<Unread, MemoryError> {
+        unread(&self.writer, scope, each).await
+    }
+
+    async fn write(self, _: Context, scope: Scope, entry: Box<Entry>) -> Result<MemoryId, MemoryError> {
+        self.intake.write(scope, *entry).await
+    }
+
+    async fn revise(
+        self,
+        _: Context,
+        scope: Scope,
+        id: MemoryId,
+        entry: Box<Entry>,
+        reason: Text<512>,
+    ) -> Result<MemoryId, MemoryError> {
+        self.intake.revise(scope, id, *entry, &reason).await
+    }
+
+    async fn remove(
+        self,
+        _: Context,
+        scope: Scope,
+        id: MemoryId,
+        reason: Text<512>,
+    ) -> Result<(), MemoryError> {
+        self.intake.remove(scope, id, reason.into_string()).await
+    }
+
+    async fn restore(
+        self,
+        _: Context,
+        scope: Scope,
+        row: Box<Restored>,
+    ) -> Result<Option<MemoryId>, MemoryError> {
+        let Restored { row, raw, over, dry_run, .. } = *row;
+        self.intake.restore(scope, row, &raw, (over, dry_run)).await
+    }
+
+    async fn capture(
+        self,
+        _: Context,
+        scope: Scope,
+        capture: Box<Capture>,
+    ) -> Result<Option<MemoryId>, MemoryError> {
+        self.intake.capture(scope, *capture).await
+    }
+
+    async fn judge(self, _: Context, scope: Scope, entry: Box<Entry>) -> Result<(), MemoryError> {
+        self.intake.judge(scope, *entry).await
+    }
+
+    async fn unremove(self, _: Context, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
+        self.intake.unremove(scope, id).await
+    }
+
+    async fn accept(self, _: Context, scope: Scope, id: MemoryId) -> Result<(), MemoryError> {
+        self.intake.accept(scope, id).await
+    }
+
+    async fn forget(
+        self,
+        _: Context,
+        scope: Scope,
+        what: Forget,
+        purge: bool,
+        dry_run: bool,
+    ) -> Result<Forgotten, MemoryError> {
+        self.intake.forget(scope, what, (purge, dry_run)).await
+    }
+
+    async fn restore_session(
+        self,
+        _: Context,
+        scope: Scope,
+        session: Box<RestoredSession>,
+    ) -> Result<bool, MemoryError> {
+        let RestoredSession { session, over, mine, dry_run } = *session;
+        self.intake.restore_session(scope, session, (over, mine, dry_run)).await
+    }
+
+    async fn mute(self, _: Context, scope: Scope, what: Muted, mute: bool) -> Result<(), MemoryError> {
+        self.intake.mute(scope, what, mute).await
+    }
+
+    async fn reindex(self, _: Context, scope: Scope) -> Result<Stats, MemoryError> {
+        let reindexed = change(&self.writer, move |store, _| {
+            store.reindex(&scope)?;
+            store.stats(&scope)
+        });
+        reindexed.await
     }
 
     async fn sound(self, _: Context) -> Result<(), MemoryError> {
-        self.read(|store, _| store.writable()).await
+        self.look(|store, _| store.writable()).await
     }
 
     async fn waiting(

@@ -1,4 +1,4 @@
-//! Sessions of clients, as their hooks told of them, and what is muted. It touches the open database; each statement
+//! Sessions of clients, as their hooks report them, and the muted ones. It touches the open database; each statement
 //! names the scope's number.
 
 use crate::error::{Admission, StoreError};
@@ -32,7 +32,7 @@ pub(crate) const NEWEST: &str =
      FROM session AS s WHERE s.scope = ?1 AND (?2 IS NULL OR s.project = ?2) AND s.n < ?4
      ORDER BY s.n DESC LIMIT ?3 OFFSET ?5";
 
-/// That sessions may be those of this client: what says that it is this host itself speaks for another program.
+/// Checks that sessions may be those of this client: one that claims to be this host itself speaks for another program.
 pub(crate) fn may_be(client: &Name) -> Result<(), MemoryError> {
     if client.as_str() == OWN_CLIENT { Err(MemoryError::Refused(Refusal::OwnClient)) } else { Ok(()) }
 }
@@ -42,12 +42,12 @@ fn most_known() -> i64 {
     i64::try_from(SESSIONS).unwrap_or(i64::MAX)
 }
 
-/// The id of a client's session in a scope: what is derived is the same each time, and another owner's is another.
+/// The id of a client's session in a scope: the derived id is the same each time, and another owner's is another.
 pub(crate) fn id(scope: &Scope, capture: &Capture) -> SessionId {
     named(scope, [&capture.client, &capture.project, &capture.session])
 }
 
-/// Returns whether a client told of a session here; one that was taken in from elsewhere has another id.
+/// Returns true if a client reported the session here; one that was imported has another id.
 pub(crate) fn is_own(scope: &Scope, session: &SessionRow) -> bool {
     session.id == named(scope, [&session.client, &session.project, &session.name])
 }
@@ -132,7 +132,7 @@ impl Store {
         project: Option<&str>,
         session: Option<(&str, &str)>,
     ) -> Result<bool, StoreError> {
-        // Where it is not known what is muted, everything is.
+        // If the list of mutes is lost, everything is muted.
         if self.damage.as_ref().is_some_and(|damage| damage.mutes_lost) {
             return Ok(true);
         }
@@ -185,8 +185,8 @@ impl Store {
         Ok(muted.collect::<Result<_, _>>()?)
     }
 
-    /// Puts back a session that was told of elsewhere; whether it was. What is counted of it is counted here, and one that has
-    /// ended is summed up by nobody. What is not said to be `mine` changes none that is here.
+    /// Restores a session that was reported elsewhere; returns true if it was. Its counts are those of this store, and
+    /// one that has ended gets no summary. A session that is not `mine` changes no present one.
     pub(crate) fn restore_session(
         &mut self,
         scope: &Scope,
@@ -221,7 +221,7 @@ impl Store {
     }
 }
 
-/// Of two tellings of one session, a merge has the one hold in which it is over.
+/// If two copies of one session differ, a merge keeps the one in which it is over.
 fn put_back(
     change: &Transaction<'_>,
     scope: &Scope,

@@ -1,5 +1,5 @@
-//! How much there is in a scope. It reads the open database and changes nothing but the indexes that it is asked to build
-//! anew.
+//! The number and size of the rows in a scope. It reads the open database and changes nothing but the indexes that it
+//! is asked to rebuild.
 
 use crate::error::StoreError;
 use crate::row::{KINDS, TYPES};
@@ -56,7 +56,7 @@ impl Store {
         Ok(self.db.query_row(sql, params![number.get()], |row| row.get(0))?)
     }
 
-    /// Builds the indexes of a scope anew, has its vectors be made again, and what was set aside be tried again.
+    /// Rebuilds the indexes of a scope, has its vectors made again, and retries work that was set aside.
     pub(crate) fn reindex(&mut self, scope: &Scope) -> Result<(), StoreError> {
         self.writable()?;
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };

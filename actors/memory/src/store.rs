@@ -20,16 +20,16 @@ pub(crate) struct Store {
     pub(crate) db: Connection,
     /// Borrowed by one search or one change at a time: the store has one thread.
     pub(crate) library: RefCell<Library>,
-    /// What was read since the last change.
+    /// The rows that were read since the last change.
     pub(crate) uses: RefCell<Uses>,
     pub(crate) limits: Limits,
-    /// What makes it one that is only read.
+    /// The damage that makes the store read-only.
     pub(crate) damage: Option<Damage>,
-    /// Whose vectors are kept.
+    /// The embedder whose vectors are stored.
     pub(crate) embedder: Option<Embedder>,
-    /// When it is asked, unix ms: what has expired by then is in no answer.
+    /// The time of the question, unix ms: no answer holds rows that have expired by then.
     pub(crate) now_ms: u64,
-    /// What has expired could not be taken away when that was last tried.
+    /// Expired rows could not be removed at the last try.
     pub(crate) is_stuck: bool,
     /// Bytes that the log had when it was emptied; 0 once it has them again.
     pub(crate) log_had: u64,
@@ -40,20 +40,20 @@ pub(crate) struct Store {
 /// The embedder whose vectors are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Embedder {
-    /// What rows name it by; greater than that of every one before.
+    /// The number by which rows name it; greater than that of every one before.
     pub(crate) number: i64,
     /// Its name in the configuration.
     pub(crate) name: Name,
 }
 
-/// Why a database is only read, and what is missing of it.
+/// The reason for which a database is only read, and its missing parts.
 #[derive(Debug, Default)]
 pub(crate) struct Damage {
-    /// What was found, and where.
+    /// The damage that was found, and its place.
     pub(crate) why: String,
     /// Rows that cannot be read.
     pub(crate) unread: BTreeMap<Number, u32>,
-    /// It is not known what is muted.
+    /// The list of mutes is lost.
     pub(crate) mutes_lost: bool,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         if self.damage.is_some() { Err(StoreError::ReadOnly) } else { Ok(()) }
     }
 
-    /// One change, in one transaction; the indexes in memory are told once it is done.
+    /// One change, in one transaction; the indexes in memory are updated once it is done.
     pub(crate) fn changed<T>(
         &mut self,
         of: impl FnOnce(&Transaction<'_>, &Limits, &mut Vec<IndexChange>) -> Result<T, StoreError>,
@@ -78,13 +78,13 @@ impl Store {
         self.writable()?;
         let change = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
         self.uses.borrow().put(&change)?;
-        let mut told = Vec::new();
-        let done = of(&change, &self.limits, &mut told)?;
+        let mut changes = Vec::new();
+        let done = of(&change, &self.limits, &mut changes)?;
         kit::fault_point!("memory.change.open");
         change.commit()?;
         self.uses.borrow_mut().clear();
-        let purges = told.iter().any(|told| told.purges);
-        self.library.borrow_mut().told(told);
+        let purges = changes.iter().any(|change| change.purges);
+        self.library.borrow_mut().apply(changes);
         if purges {
             kit::fault_point!("memory.change.purged");
             self.emptied_log();
@@ -94,7 +94,7 @@ impl Store {
         Ok(done)
     }
 
-    /// These rows were given to somebody whole.
+    /// Counts these rows as read whole.
     pub(crate) fn were_read(&self, scope: &Scope, rows: &[Row]) -> Result<(), StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
         let mut uses = self.uses.borrow_mut();
@@ -104,7 +104,7 @@ impl Store {
         Ok(())
     }
 
-    /// What this row says was captured again.
+    /// Notes that the content of this row was captured again.
     pub(crate) fn came_again(&self, scope: &Scope, id: MemoryId) -> Result<(), StoreError> {
         let Some(number) = scope::find(&self.db, scope)? else { return Ok(()) };
         self.uses.borrow_mut().add(number, id, self.now_ms);

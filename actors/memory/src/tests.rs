@@ -1,4 +1,4 @@
-//! Laws of the store, on real database files. Each test has its own folder; nothing outside it is touched.
+//! Tests of the store, on real database files. Each test has its own folder; nothing outside it is touched.
 
 mod capturing;
 mod disk_full;
@@ -112,7 +112,7 @@ impl Held {
         Self { store: opened(folder.path()), folder }
     }
 
-    /// The same without waiting for the disk, where durability is not what is tested.
+    /// The same without waiting for the disk, where durability is not under test.
     pub(crate) fn quick() -> Self {
         let held = Self::new();
         held.store.db.pragma_update(None, "synchronous", "OFF").unwrap();
@@ -142,7 +142,7 @@ impl Held {
         hits.into_iter().map(|hit| hit.row.entry.content.into_string()).collect()
     }
 
-    /// What a query finds.
+    /// The hits of a query.
     pub(crate) fn hits(&self, scope: &Scope, words: &str, tags: &[Name], limit: u16) -> Vec<Hit> {
         let found = self.store.find(scope, &question(words, tags, limit), 1).unwrap();
         found.into_iter().map(|found| found.hit).collect()

@@ -1,18 +1,18 @@
-//! Every text of an entry, one after the other: what is done to one is done to all, so that none is forgotten. Pure.
+//! Visits every text of an entry, so that a treatment of one is a treatment of all. Pure.
 
 use ipc_proto::memory::{CONTENT_BOUND, Entity, Entry, Fact, Kind, Observation, Refusal, Summary};
 use ipc_proto::{List, Text};
 
-/// What a text is to its entry.
+/// The role of a text in its entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Words, which may be mended.
     Words,
-    /// What it is found or told apart by: mended it would be another one.
+    /// An identifying text: mended, it would be another one.
     Name,
 }
 
-/// What is made of each text.
+/// The function that makes a new text of each.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(Part, &str) -> Result<String, Refusal>;
 
 /// The entry with every text replaced; items of lists of which nothing is left are left out.
@@ -59,7 +59,7 @@ fn kind(kind: &Kind, each: Each<'_>) -> Result<Kind, Refusal> {
     })
 }
 
-/// What is over its bound once it is mended is cut; only of the content that would lose what was to be kept.
+/// A mended text over its bound is cut, except the content, which would lose text that was to be stored.
 fn text<const N: usize>(text: &Text<N>, part: Part, each: Each<'_>) -> Result<Text<N>, Refusal> {
     Ok(Text::clip(&each(part, text)?))
 }

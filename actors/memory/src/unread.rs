@@ -1,5 +1,5 @@
-//! Rows that cannot be read, looked for a few at a time, so that whoever asks something else meanwhile waits for one step and not
-//! for all of them. It reads the open database and changes nothing.
+//! Looks for rows that cannot be read, a few at a time, so that another caller meanwhile waits for one step and not for
+//! all of them. It reads the open database and changes nothing.
 
 use crate::error::StoreError;
 use crate::filter::ms;
@@ -16,15 +16,15 @@ use rusqlite::params;
 /// Rows that are looked at in one step.
 const STEP: i64 = 500;
 
-/// What one step found, and behind which state and place the next one goes on; none if it was the last.
+/// The result of one step, and the state and place behind which the next one goes on; none if it was the last.
 type Step = (Unread, Option<(i64, i64)>);
 /// Before every row.
 pub(crate) const FIRST: (i64, i64) = (0, i64::MIN);
 /// The last of the states, as they are kept.
 const LAST_STATE: i64 = 3;
 
-/// Rows of a scope that cannot be read. Of a sound database each is looked at for it, or none. What is written meanwhile is
-/// looked at as well.
+/// Rows of a scope that cannot be read. In a sound database either each is tried, or none. Rows that are written
+/// meanwhile are tried as well.
 pub(crate) async fn unread(writer: &ActorRef<Job>, scope: Scope, each: bool) -> Result<Unread, MemoryError> {
     let (mut found, mut behind) = (Unread::default(), Some(FIRST));
     while let Some(after) = behind {
@@ -94,7 +94,7 @@ mod tests {
     use tokio::task::LocalSet;
 
     #[test]
-    fn a_look_at_each_row_goes_by_steps_that_pass_over_none_and_lets_others_be_answered_between_them() {
+    fn a_check_of_all_rows_goes_by_steps_and_skips_none() {
         let mut held = Held::quick();
         for number in 1..=250 {
             held.write(&user(1), entry(number, "the tide"));

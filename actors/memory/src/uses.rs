@@ -1,5 +1,5 @@
-//! How often rows are read whole or captured again. It is counted in memory and written with the next change of the store,
-//! so that no read ever waits for the disk; what was not written when the process ends is not counted.
+//! Counts how often rows are read whole or captured again, in memory. The counts are written with the next change of
+//! the store, so that no read ever waits for the disk; counts that are not written when the process ends are lost.
 
 use crate::filter::ms;
 use crate::scope::Number;
@@ -25,7 +25,7 @@ impl Uses {
         }
     }
 
-    /// Writes what was counted, within a change that is made anyway.
+    /// Writes the counts, within a change that is made anyway.
     pub(crate) fn put(&self, change: &Transaction<'_>) -> rusqlite::Result<()> {
         let mut used = change.prepare_cached(
             "INSERT INTO used (n, times, last_ms)
@@ -39,7 +39,7 @@ impl Uses {
         Ok(())
     }
 
-    /// What was counted is written.
+    /// Clears the counts, which have been written.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

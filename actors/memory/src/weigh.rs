@@ -1,8 +1,8 @@
-//! What a row's score is multiplied by besides how well it fits the question, where that is asked for. It reads a few
-//! numbers of each row that was found and changes nothing.
+//! The factors of a row's score besides how well it fits the question, where they are asked for. It reads a few numbers
+//! of each row that was found and changes nothing.
 //!
-//! What comes from outside must not make itself matter: of a row that is no word of the host's or of a person's, no signal
-//! is ever more than that of a person's own row of the same age that nobody marked as important and nobody has read.
+//! Content from outside must not make itself matter: a row that is no word of the host's or of a person's never has a
+//! signal above that of a person's own row of the same age that nobody marked as important and nobody has read.
 
 use crate::error::StoreError;
 use crate::row::trust_of;
@@ -20,10 +20,10 @@ const HOUR_MS: u64 = 3_600_000;
 const HALF_LIFE_HOURS: f32 = 720.0;
 /// How much of a score recency can take away.
 const OF_RECENCY: f32 = 0.3;
-/// What is the person's own counts as used so often at least, and what is not at most.
+/// The uses that a person's own row counts at least, and any other row at most.
 const USES: u16 = 3;
 
-/// What is known of a row besides its text.
+/// The facts about a row besides its text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Standing {
     /// Hours since it was written.
@@ -37,7 +37,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// What a signal comes to.
+    /// The factor of a signal.
     pub(crate) fn factor(&self, signal: Signal) -> f32 {
         let own = self.trust <= Trust::User;
         match signal {
@@ -67,11 +67,18 @@ fn halved(hours: u16) -> f32 {
     (-f32::from(hours) / HALF_LIFE_HOURS).exp2()
 }
 
-/// What a row's score is multiplied by, and of what that is made.
+/// A score in thousandths. Scores are far below the bound of the type; a higher one would be cut.
+pub(crate) fn thousandths(score: f32) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast of a float saturates, and NaN is 0")]
+    let whole = (score * 1000.0).round() as i32;
+    whole
+}
+
+/// The factor of a row's score, and its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Weight {
     factor: f32,
-    pub(crate) told: List<Weighed, SIGNALS>,
+    pub(crate) factors: List<Weighed, SIGNALS>,
 }
 
 impl Weight {
@@ -79,11 +86,11 @@ impl Weight {
         // Each once, however often it was named.
         let named = Signal::ALL.into_iter().filter(|signal| signals.contains(signal));
         let factors: Vec<(Signal, f32)> = named.map(|signal| (signal, standing.factor(signal))).collect();
-        let told = factors.iter().map(|(signal, factor)| {
-            let factor = crate::ranked::thousandths(*factor);
+        let rounded = factors.iter().map(|(signal, factor)| {
+            let factor = thousandths(*factor);
             Weighed { signal: *signal, factor }
         });
-        Self { factor: factors.iter().map(|(_, factor)| factor).product(), told: List::clip(told) }
+        Self { factor: factors.iter().map(|(_, factor)| factor).product(), factors: List::clip(rounded) }
     }
 
     /// All of it.
@@ -108,7 +115,7 @@ pub(crate) fn weighed(mut ranked: Vec<Ranked>, weights: &Weights) -> Vec<Ranked>
 }
 
 impl Store {
-    /// What these signals come to for the rows at these places; nothing where none is named.
+    /// The weights by these signals of the rows at these places; nothing where no signal is named.
     pub(crate) fn weights(
         &self,
         number: Number,

@@ -1,5 +1,5 @@
-//! What waits for curator, and what becomes of it. A piece of work is held back from others until its lease is over; what
-//! is settled a second time, or of a row that no longer holds, changes nothing.
+//! The work that waits for curator, and its results. A piece of work is held back from others until its lease is over;
+//! a result that comes a second time, or for a row that no longer holds, changes nothing.
 
 use crate::change::{self, IndexChange};
 use crate::error::{Admission, StoreError};
@@ -37,14 +37,14 @@ pub(crate) const fn task_code(task: TaskName) -> i64 {
     }
 }
 
-/// Work of one kind, each with its place, and the places of rows that cannot be read: nobody can work on those.
+/// Work of one kind, each with its place, and the places of rows that cannot be read and so cannot be worked on.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) work: Vec<(i64, Work)>,
     pub(crate) unreadable: Vec<i64>,
 }
 
-/// Until when work on a row that cannot be read is held back: for good, or until somebody asks for it again.
+/// The time until which work on an unreadable row is held back: for good, or until it is asked for again.
 pub(crate) const ASIDE: i64 = i64::MAX;
 
 /// Rows with their places and scopes, and the places of those that cannot be read.
@@ -121,7 +121,7 @@ impl Store {
         Ok(Offer { work, unreadable })
     }
 
-    /// Rows of a kind of work that nobody has in hand, and the places of those that cannot be read.
+    /// Rows of a kind of work that are not leased, and the places of those that cannot be read.
     fn unleased(
         &self,
         which: &str,
@@ -269,7 +269,7 @@ impl Store {
         })
     }
 
-    /// What a settled piece of work was made of: a row that is still as it was when it was given out.
+    /// The row that a settled piece of work was made of, still as it was when it was given out.
     pub(crate) fn captured(&self, scope: &Scope, id: MemoryId) -> Result<Option<Row>, StoreError> {
         let Some(row) = self.read(scope, id)? else { return Ok(None) };
         let observed = matches!(row.entry.detail.kind, Kind::Observation(_));
@@ -314,10 +314,10 @@ impl Store {
         scanned: Option<&Scanned>,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        self.changed(|change, limits, told| {
+        self.changed(|change, limits, changes| {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             if let Some(scanned) = scanned {
-                let admission = inserted(change, limits, scope, scanned, now_ms, told)?;
+                let admission = inserted(change, limits, scope, scanned, now_ms, changes)?;
                 if !matches!(admission, Admission::New | Admission::Already) {
                     return Err(StoreError::NotAdmitted(admission));
                 }
@@ -330,7 +330,7 @@ impl Store {
         })
     }
 
-    /// Puts one row in the place of another, both being there already. What is trusted less takes the place of nothing.
+    /// Replaces one row by another, both being there already. A row never replaces one that is trusted more.
     pub(crate) fn supersede(
         &mut self,
         scope: &Scope,
@@ -338,7 +338,7 @@ impl Store {
         reason: &str,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        self.changed(|change, _, told| {
+        self.changed(|change, _, changes| {
             let Some(number) = scope::find(change, scope)? else { return Ok(()) };
             let both = current(change, number, scope, old)?.zip(current(change, number, scope, new)?);
             if let Some(((n, row), (_, other))) = both
@@ -346,7 +346,7 @@ impl Store {
                 && other.entry.label.trust <= row.entry.label.trust
             {
                 change::superseded(change, number, n, new, reason, now_ms)?;
-                told.push(IndexChange::gone(number, n, row, false));
+                changes.push(IndexChange::gone(number, n, row, false));
             }
             for id in [old, new] {
                 change.execute(

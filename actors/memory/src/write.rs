@@ -1,4 +1,4 @@
-//! Writing and removing rows. A row is one transaction or nothing, and none is written that was not [`Scanned`].
+//! Writes and removes rows. A row is one transaction or nothing, and only a [`Scanned`] row is written.
 
 use crate::change::{self, IndexChange};
 use crate::error::{Admission, StoreError};
@@ -22,15 +22,15 @@ impl Store {
         Ok(admission(&self.db, &self.limits, scope, scanned)?.0)
     }
 
-    /// Writes a row if it may be: the row, its place in the index and the owner's count, and what it takes the place of,
-    /// or nothing.
+    /// Writes a row if it may be: the row, its place in the index, the owner's count, and the row that it replaces, or
+    /// nothing.
     pub(crate) fn insert(
         &mut self,
         scope: &Scope,
         scanned: &Scanned,
         now_ms: u64,
     ) -> Result<Admission, StoreError> {
-        self.changed(|change, limits, told| inserted(change, limits, scope, scanned, now_ms, told))
+        self.changed(|change, limits, changes| inserted(change, limits, scope, scanned, now_ms, changes))
     }
 
     /// Takes down that something happened in a client's session, and the row that it becomes, if it becomes one.
@@ -42,10 +42,10 @@ impl Store {
         now_ms: u64,
     ) -> Result<Admission, StoreError> {
         let session = sessions::id(scope, capture);
-        self.changed(|change, limits, told| {
+        self.changed(|change, limits, changes| {
             let number = scope::find_or_make(change, scope)?;
             let admission = match scanned {
-                Some(scanned) => inserted(change, limits, scope, scanned, now_ms, told)?,
+                Some(scanned) => inserted(change, limits, scope, scanned, now_ms, changes)?,
                 None => Admission::New,
             };
             sessions::touched(change, number, session, capture, now_ms)?;
@@ -61,7 +61,7 @@ impl Store {
         reason: &str,
         now_ms: u64,
     ) -> Result<(), StoreError> {
-        self.changed(|change, _, told| {
+        self.changed(|change, _, changes| {
             let number = scope::find(change, scope)?.ok_or(StoreError::NotFound)?;
             let (n, row) = one(change, number, &scope.area, id)?.ok_or(StoreError::NotFound)?;
             match row.state {
@@ -69,7 +69,7 @@ impl Store {
                 State::Superseded { .. } => Err(StoreError::NotCurrent(tip(change, number, id)?)),
                 State::Current | State::Proposed { .. } => {
                     change::removed(change, number, n, reason, now_ms)?;
-                    told.push(IndexChange::gone(number, n, row, true));
+                    changes.push(IndexChange::gone(number, n, row, true));
                     Ok(())
                 }
             }
@@ -77,8 +77,8 @@ impl Store {
     }
 }
 
-/// What is written in the place of what: the row as it is kept, and the one that it supersedes.
-type Judged = (Admission, Option<Box<(i64, Row)>>);
+/// The admission of a row, with its stored form and the row that it supersedes.
+type Admitted = (Admission, Option<Box<(i64, Row)>>);
 
 /// The label need not be the same: it is enough that the one that is kept says all that the new one does.
 fn admission(
@@ -86,7 +86,7 @@ fn admission(
     limits: &Limits,
     scope: &Scope,
     scanned: &Scanned,
-) -> Result<Judged, StoreError> {
+) -> Result<Admitted, StoreError> {
     let (entry, number) = (scanned.entry(), scope::find(db, scope)?);
     let refused = |admission| Ok((admission, None));
     if let Some(number) = number
@@ -116,7 +116,7 @@ fn admission(
     if entry.detail.kind.name() == KindName::Semantic && trust > Trust::User {
         return refused(Admission::NeedsPerson);
     }
-    // A key is chosen by whoever writes: by it alone, what others wrote stands in the place of nothing of the person's own.
+    // Any writer can choose a key: by a key alone, a row by others replaces nothing of the person's own.
     let by_key = old.as_ref().filter(|_| scanned.revises().is_none());
     if by_key.is_some_and(|(_, row)| entry.label.trust > row.entry.label.trust) {
         return refused(Admission::NeedsPerson);
@@ -128,7 +128,7 @@ fn admission(
     Ok((Admission::New, old.map(Box::new)))
 }
 
-/// Returns whether it was written so already. When it goes by itself was then said by the store.
+/// Returns true if it was written so already. The store set the time of its expiry then.
 fn same(kept: &Entry, entry: &Entry) -> bool {
     let mut detail = entry.detail.clone();
     detail.expires_ms = detail.expires_ms.or(kept.detail.expires_ms);
@@ -145,7 +145,7 @@ pub(crate) fn inserted(
     scope: &Scope,
     scanned: &Scanned,
     now_ms: u64,
-    told: &mut Vec<IndexChange>,
+    changes: &mut Vec<IndexChange>,
 ) -> Result<Admission, StoreError> {
     let (admission, old) = admission(change, limits, scope, scanned)?;
     if admission != Admission::New {
@@ -154,7 +154,7 @@ pub(crate) fn inserted(
     let number = scope::find_or_make(change, scope)?;
     let mut entry = scanned.entry().clone();
     entry.detail.expires_ms = limits.expiry(&entry, now_ms);
-    expiry::oldest_go(change, limits, scope, &entry, told)?;
+    expiry::oldest_go(change, limits, scope, &entry, changes)?;
     let mut from = None;
     if let Some((n, row)) = old.map(|old| *old) {
         if scanned.revises().is_some() {
@@ -163,10 +163,10 @@ pub(crate) fn inserted(
         change::superseded(change, number, n, entry.id, scanned.reason(), now_ms)?;
         kit::fault_point!("memory.revise.superseded");
         from = Some((n, row.entry.id));
-        told.push(IndexChange::gone(number, n, row, false));
+        changes.push(IndexChange::gone(number, n, row, false));
     }
     let n = change::put(change, number, &entry, from.map(|(_, id)| id), (now_ms, now_ms))?;
     change::put_raw(change, n, scanned.raw(), from.map(|(n, _)| n))?;
-    told.push(IndexChange::new(number, n, entry, now_ms));
+    changes.push(IndexChange::new(number, n, entry, now_ms));
     Ok(Admission::New)
 }

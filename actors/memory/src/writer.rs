@@ -57,13 +57,13 @@ pub(crate) async fn change<T: Send + 'static>(
     let job = Job(Box::new(move |store| {
         store.now_ms = kit::now_ms();
         let done = done(store, store.now_ms);
-        drop(reply.send(done.map_err(|error| told(error, store.damage.is_some()))));
+        drop(reply.send(done.map_err(|error| memory_error(error, store.damage.is_some()))));
     }));
     writer.cast(job).map_err(|_| MemoryError::Storage)?;
     answer.await.map_err(|_| MemoryError::Storage)?
 }
 
-fn told(error: StoreError, is_damaged: bool) -> MemoryError {
+fn memory_error(error: StoreError, is_damaged: bool) -> MemoryError {
     if !matches!(error, StoreError::Database(_) | StoreError::Column(_)) {
         return error.into();
     }

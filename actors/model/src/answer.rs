@@ -1,5 +1,5 @@
-//! Answers of the models that run in this process, cut into the pieces that a stream is made of. Pure functions of
-//! text: nothing here waits, opens or asks.
+//! Answers of the models that run in this process, cut into the pieces of a stream. Pure functions of text: it waits
+//! for, opens and asks nothing.
 
 pub(crate) use dialect::count::request as asked;
 pub(crate) use dialect::text::{PIECE, chunks};
@@ -7,7 +7,7 @@ use ipc_proto::model::{Finish, Piece, Request, Usage};
 use ipc_proto::{Name, Text};
 use std::time::Duration;
 
-/// Bytes of one piece of an offline model: small, so that what reads it has a real stream to deal with.
+/// Bytes of one piece of an offline model: small, so that its reader has a real stream to deal with.
 const SMALL: usize = 64;
 
 /// One thing an answer does next.
@@ -21,14 +21,14 @@ pub(crate) enum Step {
 
 /// A call that an offline model asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct ToolCall {
     /// The tool.
     pub(crate) tool: Name,
     /// Its arguments, JSON.
     pub(crate) args: String,
 }
 
-impl Wanted {
+impl ToolCall {
     /// A call of `tool` with these arguments.
     pub(crate) fn new(tool: &str, args: &serde_json::Value) -> Self {
         Self { tool: Name::clip(tool), args: args.to_string() }
@@ -38,10 +38,10 @@ impl Wanted {
 /// A whole answer: words, or calls, or both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
-    /// What it asks for.
-    pub(crate) calls: Vec<Wanted>,
+    /// The calls that it asks for.
+    pub(crate) calls: Vec<ToolCall>,
 }
 
 impl Reply {
@@ -51,7 +51,7 @@ impl Reply {
     }
 
     /// Calls alone.
-    pub(crate) const fn ask(calls: Vec<Wanted>) -> Self {
+    pub(crate) const fn ask(calls: Vec<ToolCall>) -> Self {
         Self { text: String::new(), calls }
     }
 
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_before_the_first_text_that_the_request_names_and_says_which() {
+    fn an_answer_ends_before_the_first_stop_text_and_names_it() {
         let mut request = request(&[], &[]);
         for (stop, expected, end) in [
             (&["7", "45"][..], "123", Finish::StoppedAt(1)),
@@ -138,7 +138,7 @@ mod tests {
             (&["90"], "123456789", Finish::ToolUse),
         ] {
             request.stop = ipc_proto::List::clip(stop.iter().map(|text| Text::clip(text)));
-            let calls = vec![Wanted::new("write", &serde_json::json!({}))];
+            let calls = vec![ToolCall::new("write", &serde_json::json!({}))];
             let steps = Reply { text: "123456789".to_owned(), calls }.steps(&request);
             assert_eq!(said(&steps), expected);
             assert_eq!(steps.last(), Some(&Step::Give(Piece::Done(end))));
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_call_comes_in_fragments_and_its_end_is_told() {
         let args = serde_json::json!({ "content": "x".repeat(200) });
-        let reply = Reply::ask(vec![Wanted::new("write", &args)]);
+        let reply = Reply::ask(vec![ToolCall::new("write", &args)]);
         let steps = reply.steps(&request(&[], &[]));
         let fragments =
             steps.iter().filter(|step| matches!(step, Step::Give(Piece::CallDelta { .. }))).count();

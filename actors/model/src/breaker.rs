@@ -1,9 +1,10 @@
-//! How each model did of late: one that failed is passed over by tasks for a while, and one that failed again and again
-//! is asked by nobody until one request has shown that it answers. In memory only: a restart asks everybody anew.
+//! The recent state of each model: tasks pass over one that failed for a while, and one that failed again and again is
+//! not asked at all until one request has shown that it answers. It is in memory only: after a restart every model is
+//! asked again.
 //!
 //! It never lengthens the wait of a request that names its model, save while the circuit is open.
 
-use crate::routing::{is_the_providers, said_wait};
+use crate::failure_class::{is_the_providers, said_wait};
 use ipc_proto::model::{ModelError, ModelName};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -20,7 +21,7 @@ const OPEN_FOR: Duration = Duration::from_secs(30);
 /// Models that are remembered; the table of models has fewer.
 const MODELS: usize = 512;
 
-/// Whether a model may be asked.
+/// The state of a model's breaker, which says if the model may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// It may.

@@ -1,5 +1,5 @@
-//! One exchange with a provider: the request goes out and the reply is pulled through credproxy, as fast as whoever
-//! reads the answer takes its pieces. It holds one upstream reply and lets it go however the answer ends.
+//! One exchange with a provider: the request goes out and the reply is pulled through credproxy, as fast as the reader
+//! of the answer takes its pieces. It holds one upstream reply and releases it however the answer ends.
 
 use crate::models::EmbedAsk;
 use crate::streams::{Outlet, Stop};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 const ANSWER: Duration = Duration::from_secs(600);
 /// How long vectors may take: less than the gate waits for them.
 const VECTORS: Duration = Duration::from_secs(120);
-/// How long the body of a refusal is waited for; without it, the status says what it can.
+/// Time to wait for the body of a refusal; without it, the status decides.
 const REFUSAL: Duration = Duration::from_secs(10);
 /// How long the end of a body is waited for that holds a whole answer: a connection whose reply has ended serves the next
 /// request, and any other is closed.
@@ -67,10 +67,11 @@ impl Upstream for Credproxy {
     }
 }
 
-/// What a lost call to credproxy means for the answer. A restart of it took the reply with it: the gate asks again.
+/// The error of an answer whose call to credproxy was lost. A restart of it took the reply with it: the gate asks
+/// again.
 const fn lost(fault: Fault) -> ModelError {
     match fault {
-        Fault::PeerRestarted | Fault::Unreachable | Fault::NoSeat => {
+        Fault::PeerRestarted | Fault::Unreachable | Fault::NoSlot => {
             ModelError::Credentials(CredError::NoReply)
         }
         Fault::Deadline => ModelError::Timeout,
@@ -96,29 +97,29 @@ const fn broken_off(error: CredError) -> ModelError {
 
 /// Has a provider answer, until the answer's end or `stop`.
 pub(crate) async fn converse<U: Upstream>(upstream: U, ask: Ask, outlet: Outlet, stop: Stop) {
-    let held = Held::new(upstream);
+    let connection = Connection::new(upstream);
     let answer = async {
-        let ended = timeout(ANSWER, exchange(&held, ask, &outlet)).await;
+        let ended = timeout(ANSWER, exchange(&connection, ask, &outlet)).await;
         if let Err(error) = ended.unwrap_or(Err(ModelError::Timeout)) {
             tracing::info!(%error, "an answer failed");
             outlet.give(Piece::Failed(error)).await;
         }
     };
     tokio::select! { biased; _ = stop => {}, () = answer => {} }
-    held.let_go().await;
+    connection.let_go().await;
 }
 
-/// A reply that is read: held until it has ended, or is let go.
-struct Held<U> {
+/// A reply that is being read: open until it has ended, or is closed.
+struct Connection<U> {
     upstream: U,
     reply: Cell<Option<Reply>>,
-    /// What came with its head.
+    /// The part of the body that came with its head.
     first: Cell<Chunk>,
     /// It has given a whole answer.
     whole: Cell<bool>,
 }
 
-impl<U: Upstream> Held<U> {
+impl<U: Upstream> Connection<U> {
     fn new(upstream: U) -> Self {
         Self { upstream, reply: Cell::new(None), first: Cell::default(), whole: Cell::new(false) }
     }
@@ -141,7 +142,7 @@ impl<U: Upstream> Held<U> {
     async fn let_go(self) {
         if self.whole.get() {
             let rest = async { while self.reply.get().is_some() && self.next().await.is_ok() {} };
-            // However that ends: what is still held is closed.
+            // However that ends, an open reply is closed.
             let _ = timeout(REST, rest).await;
         }
         if let Some(reply) = self.reply.take() {
@@ -150,17 +151,21 @@ impl<U: Upstream> Held<U> {
     }
 }
 
-async fn exchange<U: Upstream>(held: &Held<U>, ask: Ask, outlet: &Outlet) -> Result<(), ModelError> {
+async fn exchange<U: Upstream>(
+    connection: &Connection<U>,
+    ask: Ask,
+    outlet: &Outlet,
+) -> Result<(), ModelError> {
     let (mut reader, patience) = (ask.reader(), ask.patience);
-    send(held, ask.http, ask.known.context).await?;
+    send(connection, ask.http, ask.known.context).await?;
     while !reader.is_last() {
-        match pull(held, &mut reader, outlet, patience).await {
+        match pull(connection, &mut reader, outlet, patience).await {
             Ok(true) => break,
             Ok(false) => {}
             // All that matters had come.
             Err(_) if reader.is_finished() => break,
             Err(error) => {
-                // What broke off was paid for all the same.
+                // An answer that broke off was paid for all the same.
                 if let Some(usage) = reader.spent() {
                     outlet.give(Piece::Usage(usage)).await;
                 }
@@ -169,24 +174,28 @@ async fn exchange<U: Upstream>(held: &Held<U>, ask: Ask, outlet: &Outlet) -> Res
         }
     }
     let end = reader.end()?;
-    held.whole.set(true);
+    connection.whole.set(true);
     for piece in end {
         outlet.give(piece).await;
     }
     Ok(())
 }
 
-/// Sends a request; a reply that is no success is what its status and its body say.
-async fn send<U: Upstream>(held: &Held<U>, http: credproxy::Request, context: u32) -> Result<(), ModelError> {
-    let head = held.upstream.request(http).await?;
-    held.reply.set((!head.first.last).then_some(head.reply));
-    held.first.set(head.first);
+/// Sends a request; a reply that is no success becomes the error of its status and its body.
+async fn send<U: Upstream>(
+    connection: &Connection<U>,
+    http: credproxy::Request,
+    context: u32,
+) -> Result<(), ModelError> {
+    let head = connection.upstream.request(http).await?;
+    connection.reply.set((!head.first.last).then_some(head.reply));
+    connection.first.set(head.first);
     if (200..300).contains(&head.status) {
         return Ok(());
     }
     let mut body = Vec::new();
-    let reading = whole(held, REFUSAL_BOUND, &mut body);
-    // However it ends: what has come of it may say enough.
+    let reading = whole(connection, REFUSAL_BOUND, &mut body);
+    // However it ends: the part that came may say enough.
     let _ = timeout(REFUSAL, reading).await;
     let wait = dialect::wait(head.retry_after, &head.headers, kit::now_ms() / 1000);
     Err(refused(head.status, wait, &body, context))
@@ -194,18 +203,18 @@ async fn send<U: Upstream>(held: &Held<U>, http: credproxy::Request, context: u3
 
 /// Pulls until something of the answer has come, and gives it. Says whether the body has ended.
 async fn pull<U: Upstream>(
-    held: &Held<U>,
+    connection: &Connection<U>,
     reader: &mut Reader,
     outlet: &Outlet,
     patience: Duration,
 ) -> Result<bool, ModelError> {
     let until = Instant::now() + patience;
     loop {
-        let chunk = timeout_at(until, held.next()).await.map_err(|_| ModelError::Timeout)??;
+        let chunk = timeout_at(until, connection.next()).await.map_err(|_| ModelError::Timeout)??;
         let taken = reader.feed(&chunk.bytes);
         let ready = reader.ready();
         let some = !ready.is_empty();
-        // What came before an error was said all the same.
+        // The pieces before an error are given all the same.
         for piece in ready {
             outlet.give(piece).await;
         }
@@ -217,9 +226,13 @@ async fn pull<U: Upstream>(
 }
 
 /// Pulls a whole body, or as much of it as the bound allows. Says whether that was all.
-async fn whole<U: Upstream>(held: &Held<U>, bound: usize, body: &mut Vec<u8>) -> Result<bool, ModelError> {
+async fn whole<U: Upstream>(
+    connection: &Connection<U>,
+    bound: usize,
+    body: &mut Vec<u8>,
+) -> Result<bool, ModelError> {
     loop {
-        let chunk = held.next().await?;
+        let chunk = connection.next().await?;
         let room = bound.saturating_sub(body.len());
         body.extend(chunk.bytes.iter().take(room));
         if chunk.bytes.len() > room || chunk.last {
@@ -228,7 +241,7 @@ async fn whole<U: Upstream>(held: &Held<U>, bound: usize, body: &mut Vec<u8>) ->
     }
 }
 
-/// Has a model embed. Whoever no longer waits ends it: the reply is let go all the same.
+/// Has a model embed. A caller that no longer waits ends it: the reply is closed all the same.
 ///
 /// # Errors
 /// Why there are no vectors.
@@ -239,25 +252,28 @@ pub(crate) async fn embed<U: Upstream + 'static>(upstream: U, ask: EmbedAsk) -> 
     };
     let (mut answer, embedded) = oneshot::channel();
     tokio::task::spawn_local(async move {
-        let held = Held::new(upstream);
+        let connection = Connection::new(upstream);
         let fetched = tokio::select! {
             biased;
             () = answer.closed() => None,
-            fetched = timeout(VECTORS, fetch(&held, &ask)) => Some(fetched),
+            fetched = timeout(VECTORS, fetch(&connection, &ask)) => Some(fetched),
         };
-        held.let_go().await;
+        connection.let_go().await;
         if let Some(fetched) = fetched {
-            // Nobody may be waiting any more; then nobody is told.
+            // The caller may be gone; then nobody gets the answer.
             let _ = answer.send(fetched.unwrap_or(Err(ModelError::Timeout)));
         }
     });
     embedded.await.unwrap_or(Err(ModelError::Truncated))
 }
 
-async fn fetch<U: Upstream>(held: &Held<U>, ask: &embedding::EmbedAsk) -> Result<Embedded, ModelError> {
-    send(held, ask.http.clone(), ask.known.context).await?;
+async fn fetch<U: Upstream>(
+    connection: &Connection<U>,
+    ask: &embedding::EmbedAsk,
+) -> Result<Embedded, ModelError> {
+    send(connection, ask.http.clone(), ask.known.context).await?;
     let mut body = Vec::new();
-    match whole(held, BODY_BOUND, &mut body).await? {
+    match whole(connection, BODY_BOUND, &mut body).await? {
         true => ask.read(&body),
         false => Err(ModelError::InvalidJson),
     }

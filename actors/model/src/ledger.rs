@@ -1,8 +1,8 @@
-//! What is spent on models, and what may be: money is set aside, durably, before a provider is asked, and what an
-//! answer really cost is counted after it. It touches one database in the process's own folder.
+//! The money spent on models, and its bounds: money is set aside, durably, before a provider is asked, and the real
+//! cost of an answer is counted after it. It touches one database in the process's own folder.
 //!
-//! It must never let a request that costs money go out without a reservation on the disk. What costs nothing is counted
-//! when it is over and reserves nothing, so that a model of this machine waits for no disk.
+//! A request that costs money must never go out without a reservation on the disk. A free one is counted when it is
+//! over and reserves nothing, so that a model of this machine waits for no disk.
 
 mod books;
 mod calendar;
@@ -13,7 +13,7 @@ mod store;
 mod tests;
 
 pub(crate) use books::Refused;
-use books::{Books, Held, Order};
+use books::{Books, Hold, Order};
 use ipc_proto::List;
 use ipc_proto::config::Budget;
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, ModelName, Payer, Per, Usage, UsageRow};
@@ -29,14 +29,14 @@ use tokio::time::{Instant, timeout_at};
 /// Orders in one commit.
 const BATCH: usize = 256;
 
-/// What an answer may come to, and whose it is.
+/// The most that an answer may cost, and its payer.
 #[derive(Clone, Debug)]
 pub(crate) struct Bill {
-    /// Who pays.
+    /// The payer.
     pub(crate) payer: Payer,
-    /// Which model is asked.
+    /// The model that is asked.
     pub(crate) model: ModelName,
-    /// What it costs; nobody knows if none.
+    /// Its tariff; none if the price is unknown.
     pub(crate) tariff: Option<Tariff>,
     /// Tokens that are likely read.
     pub(crate) input: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens the ledger in `folder`. What a former life left reserved is counted as spent, and said.
+    /// Opens the ledger in `folder`. Reservations of an earlier process are counted as spent, and logged.
     ///
     /// # Errors
     /// [`LedgerFault`]; the process ends by it.
@@ -89,12 +89,12 @@ pub(crate) struct Ledger {
 pub(crate) struct Reservation {
     asked: Reserved,
     tariff: Tariff,
-    held: Option<Held>,
+    held: Option<Hold>,
     orders: mpsc::UnboundedSender<Order>,
 }
 
 impl Ledger {
-    /// Sets money aside for an answer: durable when this returns. What costs nothing needs no money.
+    /// Sets money aside for an answer: durable when this returns. A free one needs no money.
     ///
     /// # Errors
     /// [`Refused`] if a budget is used up, if nobody knows what the model costs and a budget holds, or if the ledger
@@ -114,14 +114,14 @@ impl Ledger {
         Ok(Reservation { asked, tariff, held, orders: self.orders.clone() })
     }
 
-    async fn hold(&self, asked: Reserved, exempt: bool) -> Result<Held, Refused> {
+    async fn hold(&self, asked: Reserved, exempt: bool) -> Result<Hold, Refused> {
         let gone = Refused::Blocked(ModelError::Ledger);
         let (reply, answer) = oneshot::channel();
         self.orders.send(Order::Reserve { asked, exempt, reply }).map_err(|_| gone)?;
         answer.await.unwrap_or(Err(gone))
     }
 
-    /// What was used since the hour of `since_ms` began.
+    /// The usage since the hour of `since_ms` began.
     ///
     /// # Errors
     /// [`ModelError::Ledger`] if the ledger cannot be read.
@@ -150,12 +150,12 @@ impl Reservation {
 
     /// A budget that is used up, and only warns.
     pub(crate) fn over(&self) -> Option<Per> {
-        self.held.as_ref().and_then(Held::over)
+        self.held.as_ref().and_then(Hold::over)
     }
 
-    /// Counts what was used. It is on the disk a moment later.
+    /// Counts the usage. It is on the disk a moment later.
     pub(crate) fn settle(mut self, usage: Usage) {
-        let id = self.held.as_mut().and_then(Held::take);
+        let id = self.held.as_mut().and_then(Hold::take);
         let micros = price::cost(self.tariff, usage);
         let claimed = usage.claimed.map_or(micros, |claim| price::claimed(self.tariff, claim));
         let asked = std::mem::take(&mut self.asked);
@@ -163,10 +163,10 @@ impl Reservation {
     }
 }
 
-/// Writes what is asked: all that waits is one commit, and what nobody waits for waits for company.
+/// Writes the orders: all that wait are one commit, and one without a waiting caller waits for others.
 async fn write(mut books: Books, mut queue: mpsc::UnboundedReceiver<Order>) {
     while let Some(first) = queue.recv().await {
-        // Whoever is ready to ask does so now.
+        // Tasks that are ready to ask do so now.
         tokio::task::yield_now().await;
         let mut until = Instant::now() + first.patience();
         let mut batch = vec![first];
@@ -179,8 +179,8 @@ async fn write(mut books: Books, mut queue: mpsc::UnboundedReceiver<Order>) {
     }
 }
 
-/// The next order of those that come by then. Where that is now, it is one of those that are there: a timer runs for a whole
-/// millisecond, and somebody waits.
+/// The next order of those that come by then. If that is now, it is one of those that wait already: a timer takes at
+/// least a millisecond, and a caller waits.
 async fn another(queue: &mut mpsc::UnboundedReceiver<Order>, until: Instant) -> Option<Order> {
     match queue.try_recv() {
         Ok(order) => Some(order),

@@ -7,6 +7,7 @@
 mod answer;
 mod breaker;
 mod exchange;
+mod failure_class;
 mod ledger;
 mod models;
 mod offline;

@@ -1,5 +1,5 @@
-//! Which models there are, what is known of them, and what is to be done for a request to one: those of this process
-//! answer at once, a provider's request is made up for credproxy. It reads scripts in its own folder and nothing else.
+//! The models there are, their properties, and the plan for a request to one: those of this process answer at once, a
+//! provider's request is made up for credproxy. It reads scripts in its own folder and nothing else.
 
 use crate::answer::{Reply, Step};
 use crate::{offline, scripted};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What is known of the models of this process: what the larger providers' models do, for nothing.
+/// The properties of this process's own models: those of the larger providers' models, for nothing.
 const OWN: Known = Known {
     context: 200_000,
     output: 64_000,
@@ -61,19 +61,19 @@ impl Catalogue {
         Self { scripts, providers, patience: None }
     }
 
-    /// The same, whose providers may be silent for so long.
+    /// The same, whose providers may be silent this long.
     pub(crate) fn within(mut self, patience: Duration) -> Self {
         self.patience = Some(patience);
         self
     }
 
-    /// What is to be done for a request.
+    /// The plan for a request.
     ///
     /// # Errors
     /// [`ModelError::UnknownModel`], and whatever keeps the request from being written.
     pub(crate) fn plan(&self, request: &Request) -> Result<Plan, ModelError> {
         let (provider, model) = request.model.split_once('/').ok_or(ModelError::UnknownModel)?;
-        // The models of this process would pass over what they are shown.
+        // The models of this process would ignore images.
         if !request.images.is_empty() && BUILT_IN.contains(&provider) {
             return Err(ModelError::NoVision);
         }
@@ -110,7 +110,7 @@ impl Catalogue {
         embedding::ask(at, model, known, request).map(Box::new).map(EmbedAsk::Upstream)
     }
 
-    /// What is known of a model; nothing if there is none. Of a script nobody knows before it is asked.
+    /// The properties of a model; nothing if there is none. A script's are not known before it is asked.
     pub(crate) fn known(&self, name: &ModelName) -> Option<Known> {
         match name.split_once('/')? {
             (OFFLINE, offline::READER | offline::HIJACKABLE) | (SCRIPTED, _) => Some(OWN),

@@ -1,14 +1,14 @@
-//! Who answers a request: the model that was named, or the models of a task, one after the other; each asked again where
-//! a failure may pass, nobody asked without the money for it, and every change of who answers told.
+//! Chooses the model that answers a request: the model that was named, or the models of a task, one after the other.
+//! Each is asked again after a failure that may pass, none is asked without the money for it, and every change of model
+//! is reported.
 //!
 //! It must never replace a model that was named, nor hide a failure once something of an answer was given out.
 
 mod attempt;
 mod belief;
-mod class;
 mod course;
 mod embedding;
-mod keeping;
+mod replay_memory;
 mod routes;
 #[cfg(test)]
 mod tests;
@@ -16,29 +16,28 @@ mod tests;
 use crate::breaker::Breaker;
 use crate::ledger::{Bill, Ledger, Refused, Tariff};
 use crate::streams::{Outlet, Stop};
-use attempt::{Attempt, Ended, Heard, Patience};
-pub(crate) use class::{is_the_providers, said_wait};
+use attempt::{Attempt, Ended, Patience, Received};
 use course::{Bounds, Course, Next, cooling_down};
 use ipc_proto::List;
 use ipc_proto::config::{Asking, AtLimit, Budget};
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelInfo, ModelName, Piece, Request};
-use keeping::Kept;
+use replay_memory::Replayable;
 use routes::Routes;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a request may come to.
+/// The most that a request may come to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Worth {
-    /// What its model costs; nobody knows if none.
+    /// Its model's tariff; none if the price is unknown.
     pub(crate) tariff: Option<Tariff>,
     /// Tokens that are likely read.
     pub(crate) input: u32,
-    /// Tokens that are read at least, whoever counts.
+    /// Tokens that are read at least, by any count.
     pub(crate) least: u32,
-    /// Tokens that its images may come to beyond what is believed of others.
+    /// Tokens of its images beyond the bound for others.
     pub(crate) beyond: u32,
     /// Tokens that are written at most.
     pub(crate) output: u32,
@@ -46,43 +45,43 @@ pub(crate) struct Worth {
 
 /// Those who answer. A trait so that routing can be tried on models that fail in every way.
 pub(crate) trait Answers {
-    /// What is asked of one of them.
+    /// The plan of a request to one of them.
     type Plan;
     /// The plan of a request to `request.model`, which is `provider/model`.
     fn plan(&self, request: &Request) -> Result<Self::Plan, ModelError>;
     /// Returns whether it runs in this process: then it comes out the same each time.
     fn is_here(plan: &Self::Plan) -> bool;
-    /// What a request to `request.model` may come to.
+    /// The most that a request to `request.model` may come to.
     fn worth(&self, request: &Request) -> Worth;
     /// Answers: gives pieces until `Done` or `Failed`, or until `stop`.
     async fn answer(&self, plan: Self::Plan, outlet: Outlet, stop: Stop);
-    /// What an embedding may come to.
+    /// The most that an embedding may come to.
     fn worth_of_texts(&self, request: &Embedding) -> Worth;
     /// Embeds.
     async fn embed(&self, request: &Embedding) -> Result<Embedded, ModelError>;
 }
 
-/// What all requests share.
-pub(crate) struct Desk<A> {
+/// The state that all requests share.
+pub(crate) struct Dispatcher<A> {
     answers: A,
     ledger: Ledger,
     breaker: RefCell<Breaker>,
     routes: Routes,
     asking: Asking,
     cheaper: Option<ModelName>,
-    /// Bytes of requests that are kept to be made again.
-    kept: Rc<Cell<usize>>,
+    /// Bytes of requests that are stored to be made again.
+    replayable: Rc<Cell<usize>>,
 }
 
-impl<A: Answers> Desk<A> {
-    /// A desk as `[model]` and `[budget]` have it.
+impl<A: Answers> Dispatcher<A> {
+    /// A dispatcher as `[model]` and `[budget]` have it.
     pub(crate) fn new(answers: A, ledger: Ledger, asking: Asking, budget: &Budget) -> Self {
         let cheaper = budget.cheaper_model.as_deref().filter(|_| budget.at_limit == AtLimit::Cheaper);
         Self {
             routes: Routes::new(&asking),
             cheaper: cheaper.map(ModelName::clip),
             breaker: RefCell::default(),
-            kept: Rc::default(),
+            replayable: Rc::default(),
             answers,
             ledger,
             asking,
@@ -96,7 +95,8 @@ impl<A: Answers> Desk<A> {
     pub(crate) async fn begin(self: Rc<Self>, mut request: Request) -> Result<Begun<A>, ModelError> {
         self.fill_in(&mut request);
         let course = Course::new(self.routes.chain(&request.model)?, self.bounds(), Instant::now());
-        let mut begun = Begun { desk: self, request, course, told: Vec::new(), warned: false, first: None };
+        let mut begun =
+            Begun { dispatcher: self, request, course, pending: Vec::new(), warned: false, first: None };
         begun.first = Some(begun.prepare().await?);
         Ok(begun)
     }
@@ -143,22 +143,22 @@ impl<A: Answers> Desk<A> {
 
 /// A request that is ready to be run.
 pub(crate) struct Begun<A: Answers> {
-    desk: Rc<Desk<A>>,
+    dispatcher: Rc<Dispatcher<A>>,
     request: Request,
     course: Course,
-    /// What is to be told before the next answer.
-    told: Vec<Piece>,
-    /// That a budget is used up, and only warns, was told.
+    /// The pieces to give before the next answer.
+    pending: Vec<Piece>,
+    /// The warning about a used budget was given.
     warned: bool,
     first: Option<Attempt<A::Plan>>,
 }
 
 impl<A: Answers> Begun<A> {
-    /// Runs it to its end, or until nobody wants it any more.
+    /// Runs it to its end, or until it is stopped.
     pub(crate) async fn run(mut self, outlet: Outlet, mut stop: Stop) {
-        let kept = Kept::beside(&self.desk.kept, &self.request);
-        if kept.is_none() {
-            keeping::empty(&mut self.request);
+        let replayable = Replayable::beside(&self.dispatcher.replayable, &self.request);
+        if replayable.is_none() {
+            replay_memory::empty(&mut self.request);
             self.course.make_once();
         }
         let mut next = self.first.take();
@@ -174,21 +174,21 @@ impl<A: Answers> Begun<A> {
         }
     }
 
-    /// The next attempt; without one, the end is told.
+    /// The next attempt; without one, the failure is given.
     async fn next(&mut self, outlet: &Outlet) -> Option<Attempt<A::Plan>> {
         match self.prepare().await {
             Ok(attempt) => Some(attempt),
             Err(error) => {
                 tracing::info!(%error, "an answer failed");
-                self.tell(outlet).await;
+                self.give_pending(outlet).await;
                 outlet.give(Piece::Failed(error)).await;
                 None
             }
         }
     }
 
-    async fn tell(&mut self, outlet: &Outlet) {
-        for piece in self.told.drain(..) {
+    async fn give_pending(&mut self, outlet: &Outlet) {
+        for piece in self.pending.drain(..) {
             outlet.give(piece).await;
         }
     }
@@ -196,26 +196,27 @@ impl<A: Answers> Begun<A> {
     /// Makes an attempt; whether the request is at its end.
     async fn attempt(&mut self, attempt: Attempt<A::Plan>, outlet: &Outlet, stop: &mut Stop) -> bool {
         let Attempt { number, plan, here, reservation, worth } = attempt;
-        let told = tokio::select! {
+        let done = tokio::select! {
             biased;
             _ = &mut *stop => false,
-            () = self.tell(outlet) => true,
+            () = self.give_pending(outlet) => true,
         };
-        let Some(model) = self.course.model(number).cloned().filter(|_| told) else { return true };
+        let Some(model) = self.course.model(number).cloned().filter(|_| done) else { return true };
         let now = Instant::now();
-        let begun = self.desk.breaker.borrow_mut().begin(&model, now);
+        let begun = self.dispatcher.breaker.borrow_mut().begin(&model, now);
         if let Err(left) = begun {
             self.failed(number, cooling_down(left), (false, true));
             return false;
         }
         let first = self.course.attempt(number, now);
-        let between = self.desk.patience();
+        let between = self.dispatcher.patience();
         let patience = if here { Patience::at_home() } else { Patience { first, between } };
         kit::fault_point!("model.answer.begun");
-        let mut heard = Heard::of(worth, reservation.costs());
-        let ended = attempt::make(&self.desk.answers, plan, patience, (outlet, &mut heard), stop).await;
-        heard.settle(reservation, ended);
-        let mut breaker = self.desk.breaker.borrow_mut();
+        let mut received = Received::of(worth, reservation.costs());
+        let ended =
+            attempt::make(&self.dispatcher.answers, plan, patience, (outlet, &mut received), stop).await;
+        received.settle(reservation, ended);
+        let mut breaker = self.dispatcher.breaker.borrow_mut();
         match ended {
             Ended::Done => breaker.succeeded(&model),
             Ended::Stopped => breaker.ended(&model),
@@ -223,7 +224,7 @@ impl<A: Answers> Begun<A> {
                 breaker.failed(&model, &error, Instant::now());
                 drop(breaker);
                 tracing::info!(model = model.as_str(), %error, "an attempt failed");
-                self.failed(number, error, (heard.said, !here));
+                self.failed(number, error, (received.said, !here));
             }
         }
         !matches!(ended, Ended::Failed(_))
@@ -237,7 +238,7 @@ impl<A: Answers> Begun<A> {
     async fn prepare(&mut self) -> Result<Attempt<A::Plan>, ModelError> {
         loop {
             let now = Instant::now();
-            let next = self.course.next(&self.desk.breaker.borrow(), now);
+            let next = self.course.next(&self.dispatcher.breaker.borrow(), now);
             let number = match next {
                 Next::Ask(number) => number,
                 Next::Wait(until) => {
@@ -246,13 +247,13 @@ impl<A: Answers> Begun<A> {
                 }
                 Next::Over(error) => return Err(error),
             };
-            let told = self.course.turn_to(number, &self.desk.breaker.borrow(), now);
-            self.told.extend(told);
+            let news = self.course.turn_to(number, &self.dispatcher.breaker.borrow(), now);
+            self.pending.extend(news);
             match self.plan(number).await {
                 Ok(attempt) => return Ok(attempt),
                 Err(Refused::Blocked(error)) => self.failed(number, error, (false, false)),
                 Err(Refused::Cheaper(error)) => {
-                    let cheaper = self.desk.cheaper.clone();
+                    let cheaper = self.dispatcher.cheaper.clone();
                     if !cheaper.is_some_and(|model| self.course.turn_cheaper(model, error, now)) {
                         self.failed(number, error, (false, false));
                     }
@@ -264,8 +265,8 @@ impl<A: Answers> Begun<A> {
     async fn plan(&mut self, number: usize) -> Result<Attempt<A::Plan>, Refused> {
         let model = self.course.model(number).cloned();
         self.request.model = model.ok_or(Refused::Blocked(ModelError::UnknownModel))?;
-        let plan = self.desk.answers.plan(&self.request).map_err(Refused::Blocked)?;
-        let worth = self.desk.answers.worth(&self.request);
+        let plan = self.dispatcher.answers.plan(&self.request).map_err(Refused::Blocked)?;
+        let worth = self.dispatcher.answers.worth(&self.request);
         let (input, output) = belief::most(worth);
         let bill = Bill {
             payer: self.request.payer.clone(),
@@ -275,9 +276,9 @@ impl<A: Answers> Begun<A> {
             output,
             exempt: self.course.exempt,
         };
-        let reservation = self.desk.ledger.reserve(&bill).await?;
+        let reservation = self.dispatcher.ledger.reserve(&bill).await?;
         if let Some(per) = reservation.over().filter(|_| !std::mem::replace(&mut self.warned, true)) {
-            self.told.push(Piece::OverBudget { per });
+            self.pending.push(Piece::OverBudget { per });
         }
         Ok(Attempt { number, here: A::is_here(&plan), plan, reservation, worth })
     }

@@ -1,5 +1,5 @@
-//! `scripted/FILE`: replays a file of replies, with delays and stream boundaries, so that whatever stands above a
-//! model can be tried against everything a model may do. The format is in docs/guide/models.md.
+//! `scripted/FILE`: replays a file of replies, with delays and stream boundaries, so that the layers above a model can
+//! be tried against everything a model may do. The format is in docs/reference/test-models.md.
 //!
 //! It reads files in one folder, at the time of use, and follows no name out of it.
 
@@ -43,7 +43,7 @@ struct Scripted {
     /// Every character is a piece of its own.
     #[serde(default)]
     split: bool,
-    /// Of `rate_limited`.
+    /// The wait of `rate_limited`.
     retry_after_s: Option<u32>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn files(folder: &Path) -> Vec<String> {
     names
 }
 
-/// What the script says to this request.
+/// The script's answer to this request.
 pub(crate) fn answer(folder: &Path, file: &str, request: &Request) -> Result<Vec<Step>, ModelError> {
     let script = read(folder, file)?;
     if request.purpose == Purpose::Plan {
@@ -120,7 +120,7 @@ fn parse(text: &str) -> Result<Vec<Line>, ModelError> {
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let parsed = lines.map(|(number, line)| {
         let line = serde_json::from_str::<Line>(line).map_err(|fault| {
-            // Where, and not what: a script may hold anything.
+            // The place and not the content: a script may hold anything.
             tracing::warn!(line = number, column = fault.column(), "a line of the script cannot be read");
             ModelError::Script
         })?;
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_keep_their_boundaries_and_split_ones_come_character_by_character() {
+    fn pieces_keep_their_boundaries_and_can_be_split() {
         let script =
             r#"{"pieces":[{"text":"ab"},{"text":"cé","split":true},{"delay_ms":5},{"done":"max_tokens"}]}"#;
         let word = |text: &str| Piece::Text(Text::clip(text));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_cannot_be_read_is_an_error_and_no_name_leads_out_of_the_folder() {
+    fn an_unreadable_script_fails_and_no_name_leaves_the_folder() {
         for script in ["{", r#"{"pieces":[{"txt":"a"}]}"#, r#"{"pieces":3}"#, ""] {
             assert_eq!(played(script, &[]), Err(ModelError::Script), "{script}");
         }

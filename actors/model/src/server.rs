@@ -1,10 +1,10 @@
-//! `model` as kit runs it, and what it answers the gate. Handlers translate; the work is in the modules beside it.
+//! `model` as kit runs it, and its interface for the gate. Handlers translate; the work is in the modules beside it.
 
 use crate::answer::Step;
 use crate::exchange::{self, Credproxy};
 use crate::ledger::{self, Tariff};
 use crate::models::{Catalogue, Plan};
-use crate::routing::{Answers, Desk, Worth};
+use crate::routing::{Answers, Dispatcher, Worth};
 use crate::streams::{Outlet, Stop, Streams};
 use ipc_proto::List;
 use ipc_proto::config::{Asking, Budget};
@@ -22,11 +22,11 @@ use tarpc::context::Context;
 /// The process.
 pub(crate) struct Models {
     catalogue: Rc<Catalogue>,
-    desk: Rc<Desk<Answering>>,
+    dispatcher: Rc<Dispatcher<Answering>>,
     running: Rc<Cell<u64>>,
 }
 
-/// What was opened before the seal.
+/// The resources that were opened before the seal.
 pub(crate) struct Opened {
     catalogue: Catalogue,
     ledger: ledger::Opened,
@@ -57,14 +57,14 @@ impl kit::Actor for Models {
         let catalogue = Rc::new(catalogue);
         let credproxy = Credproxy::new(host.link::<CredproxyClient>());
         let answering = Answering { catalogue: Rc::clone(&catalogue), credproxy };
-        let desk = Rc::new(Desk::new(answering, ledger.start(), asking, &budget));
-        Self { catalogue, desk, running: Rc::default() }
+        let dispatcher = Rc::new(Dispatcher::new(answering, ledger.start(), asking, &budget));
+        Self { catalogue, dispatcher, running: Rc::default() }
     }
 
     async fn serve(&self, edge: Edge) {
         let server = ModelServer {
             catalogue: Rc::clone(&self.catalogue),
-            desk: Rc::clone(&self.desk),
+            dispatcher: Rc::clone(&self.dispatcher),
             streams: Rc::new(Streams::new(Rc::clone(&self.running))),
         };
         edge.serve(model::FRAME_BOUND, server.serve()).await;
@@ -124,18 +124,18 @@ impl Answers for Answering {
     }
 }
 
-/// What serves one edge: the streams are this caller's own.
+/// The server of one edge: the streams are this caller's own.
 #[derive(Clone)]
 struct ModelServer {
     catalogue: Rc<Catalogue>,
-    desk: Rc<Desk<Answering>>,
+    dispatcher: Rc<Dispatcher<Answering>>,
     streams: Rc<Streams>,
 }
 
 impl Model for ModelServer {
     async fn start(self, _: Context, request: Request) -> Result<StreamId, ModelError> {
         kit::fault_point!("model.start.taken");
-        let begun = self.desk.begin(request).await?;
+        let begun = self.dispatcher.begin(request).await?;
         self.streams.start(|outlet, stop| begun.run(outlet, stop))
     }
 
@@ -150,7 +150,7 @@ impl Model for ModelServer {
     }
 
     async fn models(self, _: Context) -> List<ModelInfo, 256> {
-        self.desk.listed(&self.catalogue.list())
+        self.dispatcher.listed(&self.catalogue.list())
     }
 
     async fn embed(
@@ -159,19 +159,19 @@ impl Model for ModelServer {
         request: Embedding,
         patience_ms: Option<u32>,
     ) -> Result<Embedded, ModelError> {
-        self.desk.embed(request, patience_ms.map(|ms| Duration::from_millis(ms.into()))).await
+        self.dispatcher.embed(request, patience_ms.map(|ms| Duration::from_millis(ms.into()))).await
     }
 
     async fn count(self, _: Context, request: Request) -> Result<u32, ModelError> {
-        self.desk.count(request)
+        self.dispatcher.count(request)
     }
 
     async fn usage(self, _: Context, by: GroupBy, since_ms: u64) -> Result<List<UsageRow, 256>, ModelError> {
-        self.desk.ledger().used(by, since_ms).await
+        self.dispatcher.ledger().used(by, since_ms).await
     }
 
     async fn budgets(self, _: Context) -> Result<List<BudgetInfo, 64>, ModelError> {
-        self.desk.ledger().budgets().await
+        self.dispatcher.ledger().budgets().await
     }
 }
 

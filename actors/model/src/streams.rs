@@ -1,9 +1,9 @@
-//! The running answers of one edge: a bounded table. Each answer is a task of its own that fills a short queue, so
-//! a caller that pulls slowly slows that one answer down, up to the provider's socket, and nothing else. It begins when it is
-//! pulled for the first time: until then its caller may do what has to be done before anybody is asked.
+//! The running answers of one edge: a bounded table. Each answer is a task of its own that fills a short queue, so a
+//! caller that pulls slowly slows that one answer down, up to the provider's socket, and nothing else. An answer starts
+//! with its first pull: until then its caller can prepare.
 //!
-//! The table belongs to the edge: when the caller is gone, its answers end. It must never give an answer to an
-//! edge that did not start it.
+//! The table belongs to the edge: when the caller is gone, its answers end. It must never give an answer to an edge
+//! that did not start it.
 
 use ipc_proto::List;
 use ipc_proto::model::{ModelError, Piece, StreamId};
@@ -23,7 +23,7 @@ const READY: usize = 64;
 const BATCH: usize = 64;
 /// How long a pull waits for the first piece.
 const PULL_WAIT: Duration = Duration::from_secs(20);
-/// An answer that nobody pulled for so long makes room for another.
+/// An answer that was not pulled for this long makes room for another.
 const FORGOTTEN: Duration = Duration::from_secs(120);
 
 /// Ends when the caller no longer wants the answer.
@@ -33,8 +33,8 @@ pub(crate) type Stop = oneshot::Receiver<()>;
 pub(crate) struct Outlet(mpsc::Sender<Piece>);
 
 impl Outlet {
-    /// An outlet of one attempt, and what comes out of it: one piece at a time, so that whoever takes none holds the
-    /// provider up.
+    /// An outlet of one attempt, and its other end: one piece at a time, so that a reader that takes none slows the
+    /// provider down.
     pub(crate) fn pair() -> (Self, mpsc::Receiver<Piece>) {
         let (sender, pieces) = mpsc::channel(1);
         (Self(sender), pieces)
@@ -52,7 +52,7 @@ impl Outlet {
 /// One answer that is coming.
 struct Running {
     ready: Rc<Mutex<mpsc::Receiver<Piece>>>,
-    /// Dropped with the entry, which is what tells the task to stop.
+    /// Dropped with the entry, which stops the task.
     _stop: oneshot::Sender<()>,
     /// Has the task begin, at the first pull.
     begin: Option<oneshot::Sender<()>>,
@@ -89,8 +89,8 @@ impl Streams {
         Self { running: RefCell::default(), all }
     }
 
-    /// Makes an answer ready in a task of its own, which begins at the first pull; let go or forgotten before that, it never
-    /// does. The task is to end by itself soon after its `Stop` has resolved.
+    /// Makes an answer ready in a task of its own, which begins at the first pull; dropped before that, it never does.
+    /// The task has to end soon after its `Stop` has resolved.
     pub(crate) fn start<F>(&self, answer: impl FnOnce(Outlet, Stop) -> F) -> Result<StreamId, ModelError>
     where
         F: Future<Output = ()> + 'static,
@@ -140,7 +140,7 @@ impl Streams {
             self.cancel(id);
             return Err(ModelError::NoStream);
         }
-        // What comes with the first piece is given with it: else a short answer would be pulled and scanned twice.
+        // Pieces that come with the first one are given with it: else a short answer would be pulled and scanned twice.
         tokio::task::yield_now().await;
         while batch.len() < most
             && let Ok(piece) = ready.try_recv()

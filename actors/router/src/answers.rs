@@ -1,11 +1,13 @@
-//! A person's answer, and the grants that go with one. An answer goes on the record first; of several that come at
-//! once, one is recorded and wins, and the others are told what became of it.
+//! Persons' answers, and the grants that go with them. An answer goes on the record first. Of several that come at once one is recorded
+//! and wins, and the others learn its outcome.
 //!
-//! It must never take an answer for another action than the one that is kept: the hash that was shown decides.
+//! It must never accept an answer for another action than the stored one: the hash that the person was shown decides.
 
 use crate::approvals::answered_event;
-use crate::desk::Desk;
-use crate::queue::Port;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{PendingRequest, Recorded};
+use crate::state::requests::AnswerRequest;
 use crate::store::{Asked, Settled};
 use ipc_proto::approval::{ApprovalInfo, GRANTS, Grant, Question, Reply, State};
 use ipc_proto::audit::{Action, Event, Result3};
@@ -14,63 +16,58 @@ use ipc_proto::ids::{ApprovalId, UserId};
 use ipc_proto::router::RouterError;
 use ipc_proto::{List, Name};
 
-/// An answer on its way.
-pub(crate) struct Given {
-    /// Whose sessions this person may answer for; everybody's is `None`.
-    pub(crate) user: Option<UserId>,
-    /// Who answers.
-    pub(crate) by: Name,
-    pub(crate) id: ApprovalId,
-    /// SHA-256 of the action that they were shown.
-    pub(crate) hash: [u8; 32],
-    pub(crate) reply: Reply,
-    pub(crate) port: Port<Result<ApprovalInfo, RouterError>>,
-}
-
-impl Desk {
+impl RouterState {
     /// Takes a person's answer.
-    pub(crate) fn answer(&mut self, given: Given) {
-        // One after the other: whoever comes second is told what the first has made of it.
-        if let Some(waiting) = self.approvals.answering.get_mut(&given.id) {
-            return waiting.push(given);
-        }
-        let (asked, question) = match self.may_answer(&given) {
+    pub(crate) fn answer(&mut self, request: AnswerRequest) {
+        // Answers to one question go one after the other: the second learns the outcome of the first.
+        let Some(request) = self.approvals.queue_behind(request) else { return };
+        let (asked, question) = match self.may_answer(&request) {
             Ok(found) => found,
-            Err(RouterError::NotPending(_)) if self.has_answered_so(&given) => {
-                let said = self.visible(given.user, given.id).map(|asked| asked.info(self.now.ms));
-                return drop(given.port.send(said));
+            Err(RouterError::NotPending(_)) if self.has_answered_so(&request) => {
+                let info = self.visible(request.user, request.id).map(|asked| asked.info(self.now.ms));
+                return drop(request.port.send(info));
             }
-            Err(refusal) => return drop(given.port.send(Err(refusal))),
+            Err(refusal) => return drop(request.port.send(Err(refusal))),
         };
-        self.approvals.answering.insert(given.id, Vec::new());
-        let event = record_of(&asked, &given);
-        self.record(event, move |desk, recorded| {
-            if !recorded || given.reply != Reply::Session {
-                return desk.answered(given, &asked, None, recorded);
-            }
-            let grant = grant_of(&asked, &question, &given.by, desk.now.ms);
-            let event = changed(&grant, &given.by, "given");
-            desk.record(event, move |desk, recorded| desk.answered(given, &asked, Some(grant), recorded));
-        });
+        self.approvals.begin_answer(request.id);
+        let event = record_of(&asked, &request);
+        let (request, asked, question) = (Box::new(request), Box::new(asked), Box::new(question));
+        self.record(event, Recorded::Answer { request, asked, question });
     }
 
-    /// Returns whether this person may answer this question so, now.
-    fn may_answer(&self, given: &Given) -> Result<(Asked, Question), RouterError> {
-        let asked = self.visible(given.user, given.id)?;
-        let question = self.store.question(given.id)?.ok_or(RouterError::NoApproval)?;
+    /// An answer is on the record, or could not be put there. The grant that goes with it comes next.
+    pub(crate) fn answer_recorded(
+        &mut self,
+        request: Box<AnswerRequest>,
+        asked: Box<Asked>,
+        question: &Question,
+        recorded: bool,
+    ) {
+        if !recorded || request.reply != Reply::Session {
+            return self.answered(*request, &asked, None, recorded);
+        }
+        let grant = Box::new(grant_of(&asked, question, &request.by, self.now.ms));
+        let event = grant_event(&grant, &request.by, "given");
+        self.record(event, Recorded::Granted { request, asked, grant });
+    }
+
+    /// Returns the question if this person may answer it so, now.
+    fn may_answer(&self, request: &AnswerRequest) -> Result<(Asked, Question), RouterError> {
+        let asked = self.visible(request.user, request.id)?;
+        let question = self.store.question(request.id)?.ok_or(RouterError::NoApproval)?;
         match asked.state_at(self.now.ms) {
             State::Pending => {}
             settled => return Err(RouterError::NotPending(settled)),
         }
         // A guest talks and decides nothing, whatever control lets through.
         let role = |id| self.people.by_id(id).map_or(UserRole::Guest, |person| person.role);
-        if given.user.is_some_and(|user| question.owner_only || role(user) < UserRole::User) {
+        if request.user.is_some_and(|user| question.owner_only || role(user) < UserRole::User) {
             return Err(RouterError::OwnerOnly);
         }
-        if given.hash != asked.hash {
+        if request.hash != asked.hash {
             return Err(RouterError::WrongHash);
         }
-        if given.reply == Reply::Session {
+        if request.reply == Reply::Session {
             let held = self.store.grants_in(asked.session)?;
             let again = held.iter().any(|grant| grant.scope == question.scope);
             if !question.grantable || (held.len() >= GRANTS && !again) {
@@ -80,41 +77,51 @@ impl Desk {
         Ok((asked, question))
     }
 
-    /// Returns whether this very answer was given before, by the same person: control asks again when this process died
-    /// before it could say that it was taken.
-    fn has_answered_so(&self, given: &Given) -> bool {
-        let (Ok(asked), Ok(grant)) = (self.visible(given.user, given.id), self.store.granted(given.id))
+    /// Returns true if this very answer was given before, by the same person: control asks again when this process died before it
+    /// could confirm the answer.
+    fn has_answered_so(&self, request: &AnswerRequest) -> bool {
+        let (Ok(asked), Ok(grant)) = (self.visible(request.user, request.id), self.store.granted(request.id))
         else {
             return false;
         };
         let denied = asked.state_at(self.now.ms) == State::Denied;
-        let same = match given.reply {
+        let same = match request.reply {
             Reply::Deny => denied,
             Reply::Once => !denied && grant.is_none(),
             Reply::Session => !denied && grant.is_some(),
         };
-        same && asked.hash == given.hash && asked.answered_by.as_ref() == Some(&given.by)
+        same && asked.hash == request.hash && asked.answered_by.as_ref() == Some(&request.by)
     }
 
-    /// An answer is on the record, or could not be put there; then whoever came meanwhile has their turn.
-    fn answered(&mut self, given: Given, asked: &Asked, grant: Option<Grant>, recorded: bool) {
-        let kept = if recorded { self.keep_answer(&given, grant) } else { Err(RouterError::NotDurable) };
-        let waiting = self.approvals.answering.remove(&given.id).unwrap_or_default();
-        if kept.is_ok() {
-            self.look_ahead();
-            self.tell_of_answer(asked, becomes(given.reply));
+    /// Stores an answer that is on the record, and then takes the answers that came meanwhile.
+    pub(crate) fn answered(
+        &mut self,
+        request: AnswerRequest,
+        asked: &Asked,
+        grant: Option<Grant>,
+        recorded: bool,
+    ) {
+        let stored = if recorded { self.store_answer(&request, grant) } else { Err(RouterError::NotDurable) };
+        let waiting = self.approvals.end_answer(request.id);
+        if stored.is_ok() {
+            self.schedule_expiry();
+            self.publish_answer(asked, becomes(request.reply));
             self.clock_of(asked.turn);
         }
-        self.wake_asker(given.id);
-        drop(given.port.send(kept));
-        for given in waiting {
-            self.answer(given);
+        self.wake_asker(request.id);
+        drop(request.port.send(stored));
+        for request in waiting {
+            self.answer(request);
         }
     }
 
-    fn keep_answer(&mut self, given: &Given, grant: Option<Grant>) -> Result<ApprovalInfo, RouterError> {
-        let to = becomes(given.reply);
-        let settled = Settled { id: given.id, to, by: Some(&given.by), now_ms: self.now.ms };
+    fn store_answer(
+        &mut self,
+        request: &AnswerRequest,
+        grant: Option<Grant>,
+    ) -> Result<ApprovalInfo, RouterError> {
+        let to = becomes(request.reply);
+        let settled = Settled { id: request.id, to, by: Some(&request.by), now_ms: self.now.ms };
         let won = self.store.commit(|tx| {
             let won = tx.settle(&settled)?;
             if won && let Some(grant) = &grant {
@@ -124,7 +131,7 @@ impl Desk {
         })?;
         kit::fault_point!("router.answer.committed");
         // Its turn may have ended while the record was under way.
-        let now = self.store.asked(given.id)?.ok_or(RouterError::NoApproval)?;
+        let now = self.store.asked(request.id)?.ok_or(RouterError::NoApproval)?;
         if won { Ok(now.info(self.now.ms)) } else { Err(RouterError::NotPending(now.state_at(self.now.ms))) }
     }
 
@@ -133,7 +140,7 @@ impl Desk {
         Ok(List::clip(self.store.grants(user)?))
     }
 
-    /// Takes a grant back; twice is once.
+    /// Revokes a grant. Asked for twice, it is done once.
     pub(crate) fn revoke(
         &mut self,
         user: Option<UserId>,
@@ -142,7 +149,7 @@ impl Desk {
         port: Port<Result<(), RouterError>>,
     ) {
         let grant = match self.store.granted(id) {
-            Ok(Some((whose, grant, revoked))) if user.is_none_or(|user| user == whose) => {
+            Ok(Some((owner, grant, revoked))) if user.is_none_or(|user| user == owner) => {
                 if revoked {
                     return drop(port.send(Ok(())));
                 }
@@ -151,16 +158,18 @@ impl Desk {
             Ok(_) => return drop(port.send(Err(RouterError::NoApproval))),
             Err(fault) => return drop(port.send(Err(fault.into()))),
         };
-        self.record(changed(&grant, by, "taken back"), move |desk, recorded| {
-            let now_ms = desk.now.ms;
-            let revoked = if recorded {
-                desk.store.commit(|tx| tx.revoke(id, now_ms)).map_err(Into::into)
-            } else {
-                Err(RouterError::NotDurable)
-            };
-            kit::fault_point!("router.grant.revoked");
-            drop(port.send(revoked));
-        });
+        self.record(
+            grant_event(&grant, by, "taken back"),
+            Recorded::Request(PendingRequest::GrantRevoked { id, port }),
+        );
+    }
+
+    /// The revocation of a grant is on the record.
+    pub(crate) fn store_revocation(&mut self, id: ApprovalId) -> Result<(), RouterError> {
+        let now_ms = self.now.ms;
+        self.store.commit(|tx| tx.revoke(id, now_ms))?;
+        kit::fault_point!("router.grant.revoked");
+        Ok(())
     }
 }
 
@@ -171,13 +180,13 @@ const fn becomes(reply: Reply) -> State {
     }
 }
 
-fn record_of(asked: &Asked, given: &Given) -> Event {
-    let (result, word) = match given.reply {
+fn record_of(asked: &Asked, request: &AnswerRequest) -> Event {
+    let (result, word) = match request.reply {
         Reply::Once => (Result3::Success, "once"),
         Reply::Session => (Result3::Success, "for the session"),
         Reply::Deny => (Result3::Blocked, "denied"),
     };
-    answered_event(asked, result, &format!("{word}, by {}", given.by))
+    answered_event(asked, result, &format!("{word}, by {}", request.by))
 }
 
 fn grant_of(asked: &Asked, question: &Question, by: &Name, now_ms: u64) -> Grant {
@@ -191,8 +200,8 @@ fn grant_of(asked: &Asked, question: &Question, by: &Name, now_ms: u64) -> Grant
     }
 }
 
-/// The record of a grant that is given or taken back: the scope stands in it as a hash.
-fn changed(grant: &Grant, by: &Name, what: &str) -> Event {
+/// The event for a grant that is given or taken back. The scope stands in it as a hash.
+fn grant_event(grant: &Grant, by: &Name, what: &str) -> Event {
     let mut event = Event::new(Action::GrantChanged, Result3::Success)
         .about(&grant.tool)
         .because(&format!("{what}, by {by}"));

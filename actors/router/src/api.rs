@@ -1,13 +1,13 @@
-//! Clients of the API: each speaks as the user whose key it presents, in sessions of its own, and sees nothing else of
-//! that user's. Whose a wish is, is looked up here and never taken from gateway.
+//! Clients of the API. Each acts as the user whose key it presents, in sessions of its own, and sees nothing else of that user's. The user
+//! of a request is looked up here and never taken from gateway.
 
-use crate::audience::FollowPort;
-use crate::desk::Desk;
-use crate::letters::Again;
-use crate::queue::Port;
+use crate::channels::API;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::requests::RequeueRequest;
+use crate::state::subscribers::FollowPort;
 use crate::submit::DEFAULT_AGENT;
 use ipc_proto::api::{Caller, Holder};
-use ipc_proto::config::UserRole;
 use ipc_proto::content::{Content, Part, Place};
 use ipc_proto::ids::{SessionId, TurnId, UserId};
 use ipc_proto::router::{Accepted, NamedEvent, QueueInfo, RouterError, SessionName, Submission, Task};
@@ -15,30 +15,27 @@ use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// The channel that messages of the API come by.
-pub(crate) const API: &str = "api";
+/// The character between a client's key for its message and the digest of the message. No header of a request can have it.
+const SEPARATOR: char = '\u{1f}';
 
-/// Between a client's word for its message and what the message says: no header of a request can have it.
-const PARTING: char = '\u{1f}';
-
-/// Which named events a client sees.
-pub(crate) enum Sight {
+/// The named events that a client sees.
+enum EventFilter {
     /// All of the host.
     All,
     /// Those of this user's sessions whose names begin so.
     Own(UserId, String),
 }
 
-impl Desk {
-    /// Accepts a message of a client. One that failed for want of money is taken for a new one when it comes again, and one in
-    /// whose place another stands for that one.
+impl RouterState {
+    /// Accepts a message of a client. A message that failed for want of money counts as new when it comes again, and one that was replaced
+    /// as the one in its place.
     pub(crate) fn api_submit(
         &mut self,
         caller: Caller,
-        said: Submission,
+        message: Submission,
         port: Port<Result<Accepted, RouterError>>,
     ) {
-        let accepted = self.own_submission(caller, said).and_then(|(holder, submission)| {
+        let accepted = self.own_submission(caller, message).and_then(|(holder, submission)| {
             let before = self.store.message_keyed(holder.user, API, &submission.key)?;
             let Some(first) = before else {
                 return self.submit_with(&submission, holder.key, None).map(Ok);
@@ -46,7 +43,7 @@ impl Desk {
             let id = first.id;
             let last = self.stands_now(first)?;
             if self.was_unpaid(&last) {
-                // Only whoever has the key can give it up: after a person's own requeue it stays where it was.
+                // Only the message that has the key can give it up: after a person's own requeue it stays where it was.
                 let key = (last.id == id).then_some(submission.key);
                 Ok(Err((holder, key, last.id)))
             } else {
@@ -56,23 +53,24 @@ impl Desk {
         match accepted {
             Ok(Ok(accepted)) => drop(port.send(Ok(accepted))),
             Ok(Err((holder, key, id))) => {
-                let again = Again { user: Some(holder.user), by: holder.name, id, text: None, key };
-                self.requeue(again, port);
+                let request =
+                    RequeueRequest { user: Some(holder.user), by: holder.name, id, text: None, key };
+                self.requeue(request, port);
             }
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
-    /// A message of a client as it is kept, and who the client is.
+    /// A message of a client as it is stored, and the client.
     fn own_submission(
         &mut self,
         caller: Caller,
-        said: Submission,
+        message: Submission,
     ) -> Result<(Holder, Submission), RouterError> {
         let holder = self.holder(caller)?;
-        let agent = said.agent.unwrap_or_else(|| Name::clip(DEFAULT_AGENT));
+        let agent = message.agent.unwrap_or_else(|| Name::clip(DEFAULT_AGENT));
         if !holder.agents.contains(&agent) {
-            // The names of agents that a key does not reach are not told.
+            // The error lists no agents that the key does not reach.
             let names: Vec<&str> = holder.agents.iter().map(Name::as_str).collect();
             let names = Text::clip(&names.join(", "));
             if holder.scope.agents.is_empty() {
@@ -81,18 +79,18 @@ impl Desk {
             self.refuse_api(&holder.name, "this agent is not one of its key's");
             return Err(RouterError::NotInScope(names));
         }
-        if said.task != Task::Chat || said.key.is_empty() || said.session.is_empty() {
+        if message.task != Task::Chat || message.key.is_empty() || message.session.is_empty() {
             return Err(RouterError::BadMessage);
         }
-        let session = own_session(&holder, &said.session)?;
-        let digest = digest_of(&session, &agent, &said.content);
+        let session = own_session(&holder, &message.session)?;
+        let digest = digest_of(&session, &agent, &message.content);
         let submission = Submission {
             user: holder.user,
             session,
             agent: Some(agent),
             channel: Name::clip(API),
-            key: self.kept_key(&holder, &said.key, &digest)?,
-            content: said.content,
+            key: self.stored_key(&holder, &message.key, &digest)?,
+            content: message.content,
             task: Task::Chat,
             workspace: None,
             workspace_label: None,
@@ -100,24 +98,24 @@ impl Desk {
         Ok((holder, submission))
     }
 
-    /// What a message of a client is kept by: the client's own word for it, and what it says. So the same word for the same is
-    /// one message, and for anything else is refused.
-    pub(crate) fn kept_key(
+    /// The key under which a message of a client is stored: the client's own key, and the digest of the message. The same key for the same
+    /// message is one message; for another it is refused.
+    pub(crate) fn stored_key(
         &self,
         holder: &Holder,
         key: &str,
         digest: &str,
     ) -> Result<Text<256>, RouterError> {
         let own = own_key(holder, key)?;
-        // Versions that kept the word alone took whatever came with it for the same.
+        // Earlier versions stored the client's key alone, and took any message with it for the same.
         if self.store.message_keyed(holder.user, API, &own)?.is_some() {
             return Ok(own);
         }
-        let begin = format!("{own}{PARTING}");
-        let kept = format!("{begin}{digest}");
+        let begin = format!("{own}{SEPARATOR}");
+        let key = format!("{begin}{digest}");
         match self.store.key_beginning(holder.user, API, &begin)? {
-            Some(other) if other != kept => Err(RouterError::KeyReused),
-            _ => Text::new(kept).map_err(|_| RouterError::BadMessage),
+            Some(other) if other != key => Err(RouterError::KeyReused),
+            _ => Text::new(key).map_err(|_| RouterError::BadMessage),
         }
     }
 
@@ -129,31 +127,41 @@ impl Desk {
         (from, credit): (u64, u16),
         port: FollowPort,
     ) {
-        match self.whose_turn(caller, turn) {
+        match self.turn_owner(caller, turn) {
             Ok(user) => self.follow(Some(user), turn, from, credit, port),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
     /// The client's user, if the turn is in one of the client's sessions.
-    pub(crate) fn whose_turn(&mut self, caller: Caller, turn: TurnId) -> Result<UserId, RouterError> {
+    pub(crate) fn turn_owner(&mut self, caller: Caller, turn: TurnId) -> Result<UserId, RouterError> {
         let holder = self.holder(caller)?;
         let head = self.head_of(turn)?;
         let session = self.store.session(head.session)?;
         let own = session.user == holder.user && session.name.starts_with(&prefix(&holder));
-        if own { Ok(holder.user) } else { Self::no_turn() }
+        if own { Ok(holder.user) } else { Err(RouterError::NoTurn) }
     }
 
-    /// Which named events this client sees.
-    pub(crate) fn sight(&mut self, caller: Caller) -> Result<Sight, RouterError> {
+    /// The filter for the named events of this client.
+    fn event_filter(&mut self, caller: Caller) -> Result<EventFilter, RouterError> {
         let holder = self.holder(caller)?;
         let whole = holder.key.is_none() && self.is_owner(holder.user);
-        Ok(if whole { Sight::All } else { Sight::Own(holder.user, prefix(&holder)) })
+        Ok(if whole { EventFilter::All } else { EventFilter::Own(holder.user, prefix(&holder)) })
     }
 
-    /// Those of these events that are seen.
-    pub(crate) fn seen(&self, sight: &Sight, events: List<NamedEvent, 256>) -> List<NamedEvent, 256> {
-        let Sight::Own(user, prefix) = sight else { return events };
+    /// The events of these that a client sees.
+    pub(crate) fn api_events(
+        &mut self,
+        caller: Caller,
+        events: List<NamedEvent, 256>,
+    ) -> Result<List<NamedEvent, 256>, RouterError> {
+        let filter = self.event_filter(caller)?;
+        Ok(self.visible_events(&filter, events))
+    }
+
+    /// The events that pass a filter.
+    fn visible_events(&self, filter: &EventFilter, events: List<NamedEvent, 256>) -> List<NamedEvent, 256> {
+        let EventFilter::Own(user, prefix) = filter else { return events };
         let mut known: HashMap<SessionId, bool> = HashMap::new();
         let mut own = |id: SessionId| {
             *known.entry(id).or_insert_with(|| {
@@ -170,18 +178,14 @@ impl Desk {
         let user = Some(holder.user).filter(|user| !self.is_owner(*user));
         Ok(QueueInfo { paused_sessions: List::default(), ..self.queue(user)? })
     }
-
-    fn is_owner(&self, user: UserId) -> bool {
-        self.people.by_id(user).is_some_and(|person| person.role == UserRole::Owner)
-    }
 }
 
-/// What the names of a client's sessions begin with. No name of a key has a colon.
+/// The prefix of the names of a client's sessions. No name of a key has a colon.
 fn prefix(holder: &Holder) -> String {
     format!("{API}:{}:", holder.name)
 }
 
-/// A session of the client's own, whatever it calls it.
+/// The name of a session of the client's own.
 pub(crate) fn own_session(holder: &Holder, name: &SessionName) -> Result<SessionName, RouterError> {
     let prefix = prefix(holder);
     let whole = if name.starts_with(&prefix) { name.to_string() } else { format!("{prefix}{name}") };
@@ -198,7 +202,7 @@ pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     whole.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a message says, where and to whom.
+/// The digest of a message, its session and its agent.
 fn digest_of(session: &SessionName, agent: &Name, content: &Content) -> String {
     let mut parts: Vec<&[u8]> = vec![session.as_bytes(), agent.as_bytes()];
     for part in content.parts.iter() {
@@ -216,8 +220,8 @@ fn digest_of(session: &SessionName, agent: &Name, content: &Content) -> String {
     digest(parts)
 }
 
-/// The client's own word for this message: the same word of another key is another message.
+/// The client's own key for this message. The same key of another API key is another message.
 fn own_key(holder: &Holder, key: &str) -> Result<Text<256>, RouterError> {
-    let whose = holder.key.map_or_else(String::new, |id| id.to_string());
-    Text::new(format!("{whose}:{key}")).map_err(|_| RouterError::BadMessage)
+    let prefix = holder.key.map_or_else(String::new, |id| id.to_string());
+    Text::new(format!("{prefix}:{key}")).map_err(|_| RouterError::BadMessage)
 }

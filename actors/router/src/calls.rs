@@ -1,6 +1,6 @@
-//! What is known of the effect of each call of a turn. Pure: it reads no store.
+//! The known effect of each call of a turn. Pure: it reads no store.
 //!
-//! It must never say that a call is under way which nobody can still be running.
+//! It must never report a call as running that no runner can be running still.
 
 use ipc_proto::Name;
 use ipc_proto::ids::CallId;
@@ -8,11 +8,11 @@ use ipc_proto::router::{CallInfo, CallVerdict, Effect, Step};
 use ipc_proto::tool::Outcome;
 use std::collections::HashMap;
 
-/// Where a turn is.
-pub(crate) struct Standing {
-    /// Nothing comes of it any more.
+/// The progress of a turn.
+pub(crate) struct TurnProgress {
+    /// True once it is over.
     pub(crate) over: bool,
-    /// The attempt that a runner is at, if one is.
+    /// The attempt of its runner, if it has one.
     pub(crate) attempt: Option<u32>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Standing {
 pub(crate) fn listed(
     steps: impl IntoIterator<Item = Step>,
     released: &HashMap<CallId, u32>,
-    turn: &Standing,
+    turn: &TurnProgress,
 ) -> Vec<CallInfo> {
     let mut calls: Vec<(CallId, Name, CallVerdict, u64, Option<Outcome>)> = Vec::new();
     for step in steps {
@@ -50,11 +50,11 @@ pub(crate) fn listed(
     calls.into_iter().map(info).collect()
 }
 
-/// `here`: the runner that is at the turn had it released.
+/// `here` is true if the turn's present runner had the call released.
 const fn effect(verdict: &CallVerdict, outcome: Option<Outcome>, here: bool, over: bool) -> Effect {
     match (verdict, outcome) {
         (CallVerdict::Refused(_), _) => Effect::Refused,
-        // Who asks too late is refused.
+        // A question that was not answered in time is refused.
         (CallVerdict::Asking(_), _) if over => Effect::Refused,
         (CallVerdict::Asking(_), _) => Effect::Asking,
         (CallVerdict::Run, Some(Outcome::Unknown)) => Effect::Unknown,
@@ -72,13 +72,13 @@ mod tests {
 
     fn effects(steps: &[Step], released: &[(u8, u32)], over: bool, attempt: Option<u32>) -> Vec<Effect> {
         let released = released.iter().map(|(n, attempt)| (CallId::from_bytes([*n; 16]), *attempt)).collect();
-        let listed = listed(steps.iter().cloned(), &released, &Standing { over, attempt });
+        let listed = listed(steps.iter().cloned(), &released, &TurnProgress { over, attempt });
         listed.into_iter().map(|call| call.effect).collect()
     }
 
     // Holds P7-60.
     #[test]
-    fn a_call_without_a_result_is_under_way_only_with_the_runner_that_had_it_released() {
+    fn a_call_without_a_result_runs_only_with_its_own_runner() {
         let steps = [reply(1), result(1, "x"), reply(2)];
         let released = [(1, 1), (2, 1)];
         let second = |over, attempt| effects(&steps, &released, over, attempt)[1];

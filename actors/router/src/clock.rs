@@ -1,14 +1,15 @@
-//! The wall clock of a turn stands still while a person is asked: what its runner had left is kept, and agentd,
-//! which ends runners by their clock, is told how much that is. The turn keeps its lane meanwhile, and no place among turns.
+//! The clock of a turn stands still while a person is asked: the time that its runner had left is stored, and agentd, which ends runners by
+//! their deadline, gets the new one. The turn keeps its lane meanwhile, and its place only where no slot is left for its runner.
 
-use crate::desk::{Desk, Live, Phase};
-use crate::errands::Errand;
-use crate::launch::GRACE;
+use crate::state::RouterState;
+use crate::state::effects::Effect;
+use crate::state::lease::GRACE;
+use crate::state::live::{Live, Phase};
 use ipc_proto::approval::{State, USE_MS};
 use ipc_proto::ids::TurnId;
 use std::time::Duration;
 
-impl Desk {
+impl RouterState {
     /// Stops or starts the clock of a message's turn, as its open questions have it.
     pub(crate) fn clock(&mut self, seq: i64) {
         let now = self.now;
@@ -19,16 +20,16 @@ impl Desk {
                 open.iter().filter(|it| it.state_at(now.ms) == State::Pending).map(|it| it.ends_ms).max()
             }
             Err(fault) => {
-                // As it was: a clock that goes on ends a turn, one that stands still would keep a lane.
+                // The clock stays as it was: one that goes on ends the turn, one that stands still would hold its lane.
                 tracing::error!(%fault, "the questions of a turn cannot be read");
                 return;
             }
         };
         let Some(live) = self.live(seq) else { return };
-        let wall = match (until, live.due, live.left) {
+        let wall = match (until, live.due, live.clock_left) {
             (Some(until), Some(due), None) => {
                 let left = due.saturating_duration_since(now.at);
-                (live.due, live.left) = (None, Some(left));
+                (live.due, live.clock_left) = (None, Some(left));
                 Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS))
                     .saturating_add(left)
             }
@@ -38,16 +39,16 @@ impl Desk {
                     .saturating_add(left)
             }
             (None, None, Some(left)) => {
-                (live.due, live.left) = (Some(now.at + left), None);
+                (live.due, live.clock_left) = (Some(now.at + left), None);
                 left.saturating_sub(GRACE)
             }
             _ => return,
         };
         let session = live.head.session;
-        self.errands.push(Errand::Wall(turn, wall));
-        self.lanes.asks(session, seq, until.is_some());
+        self.effects.push(Effect::SetDeadline(turn, wall));
+        self.lanes.set_asking(session, seq, until.is_some());
         // A place may be free now.
-        self.is_behind = true;
+        self.drive_after_reply = true;
     }
 
     /// The same for the message of this turn, if it is not over.

@@ -1,5 +1,5 @@
-//! The named events, the seeds' eight among them: a bounded ring in memory that whoever observes the host reads. It is no record
-//! and no part of a turn: what is lost with the process is lost here, never in the queue.
+//! The named events: a bounded ring in memory for readers that observe the host. It is neither a record nor part of a turn: a restart
+//! loses its events, and nothing of the queue.
 
 use ipc_proto::List;
 use ipc_proto::Name;
@@ -7,10 +7,10 @@ use ipc_proto::ids::{MessageId, SessionId, TurnId};
 use ipc_proto::router::{EventName, NamedEvent};
 use std::collections::VecDeque;
 
-/// Events that are kept.
-const KEPT: usize = 1024;
+/// Events in the ring.
+const STORED: usize = 1024;
 
-/// What an event is about.
+/// The subject of an event.
 #[derive(Default)]
 pub(crate) struct About<'a> {
     pub(crate) session: Option<SessionId>,
@@ -24,18 +24,18 @@ pub(crate) struct About<'a> {
 /// The last named events.
 #[derive(Default)]
 pub(crate) struct Events {
-    kept: VecDeque<NamedEvent>,
+    stored: VecDeque<NamedEvent>,
     last: u64,
 }
 
 impl Events {
-    /// Tells of an event.
-    pub(crate) fn tell(&mut self, name: EventName, now_ms: u64, about: &About<'_>) {
+    /// Adds an event.
+    pub(crate) fn push(&mut self, name: EventName, now_ms: u64, about: &About<'_>) {
         self.last += 1;
-        if self.kept.len() == KEPT {
-            self.kept.pop_front();
+        if self.stored.len() == STORED {
+            self.stored.pop_front();
         }
-        self.kept.push_back(NamedEvent {
+        self.stored.push_back(NamedEvent {
             number: self.last,
             at_ms: now_ms,
             name,
@@ -47,11 +47,11 @@ impl Events {
         });
     }
 
-    /// Events after number `after`. A number that was never given is of an earlier life: all are told.
+    /// Events after number `after`. A number that was never given is from an earlier life of the process, and gets all events.
     pub(crate) fn after(&self, after: u64) -> List<NamedEvent, 256> {
         let after = if after > self.last { 0 } else { after };
-        let start = self.kept.partition_point(|event| event.number <= after);
-        List::clip(self.kept.range(start..).cloned())
+        let start = self.stored.partition_point(|event| event.number <= after);
+        List::clip(self.stored.range(start..).cloned())
     }
 }
 
@@ -68,7 +68,7 @@ mod tests {
         let mut events = Events::default();
         assert!(events.after(0).is_empty());
         for _ in 0..3 {
-            events.tell(EventName::MessageReceived, 7, &About::default());
+            events.push(EventName::MessageReceived, 7, &About::default());
         }
         assert_eq!(numbers(&events, 0), [1, 2, 3]);
         assert_eq!(numbers(&events, 2), [3]);
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn only_the_last_are_kept_and_a_reader_of_an_earlier_life_begins_anew() {
         let mut events = Events::default();
-        for _ in 0..KEPT + 10 {
-            events.tell(EventName::MessageSent, 7, &About::default());
+        for _ in 0..STORED + 10 {
+            events.push(EventName::MessageSent, 7, &About::default());
         }
         assert_eq!(numbers(&events, 0).first(), Some(&11));
         assert_eq!(events.after(0).len(), 256);

@@ -1,20 +1,20 @@
-//! What went before, cut to a budget: first the oldest tool results give way to a visible marker, then the oldest
+//! Earlier messages, cut to a budget: first the oldest tool results give way to a visible marker, then the oldest
 //! turns are left out whole. A call is never parted from its result. Pure: it reads no store and no clock.
 
-use crate::store::Kept;
+use crate::store::StoredStep;
 use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::label::Label;
 use ipc_proto::model::{Asked, HANDED_BACK, Message, Role, Thought};
 use ipc_proto::router::{CallVerdict, Finished, Labelled, Released, Step};
 use ipc_proto::{List, Text};
 
-/// What a model is told of a call whose result nobody knows.
+/// The result that a model gets for a call whose result is unknown.
 const UNKNOWN: &str = "[unknown: this call was released and no result was recorded; it is not run again]";
-/// The same of a call that a person was asked about, and of which nobody knows an answer.
+/// The result for a call that a person was asked about and did not answer.
 const UNANSWERED: &str = "[refused: a person was asked and the turn ended before they answered]";
 
 /// The question that a call still waits for among a turn's steps.
-pub(crate) fn waits(steps: impl Iterator<Item = Step>, call: CallId) -> Option<ApprovalId> {
+pub(crate) fn open_question(steps: impl Iterator<Item = Step>, call: CallId) -> Option<ApprovalId> {
     match decided(steps, call)?.verdict {
         CallVerdict::Asking(id) => Some(id),
         CallVerdict::Run | CallVerdict::Refused(_) => None,
@@ -40,24 +40,23 @@ pub(crate) fn decided(steps: impl Iterator<Item = Step>, call: CallId) -> Option
     found
 }
 
-/// Puts one turn together: what was said, what was done, what was answered. `closing` stands for the answer of a
-/// turn that ended without one.
+/// Composes one turn: the message, the steps and the answer. `closing` stands for the answer of a turn that ended without one.
 pub(crate) fn compose(
     said: Labelled,
-    steps: Vec<Kept>,
+    steps: Vec<StoredStep>,
     answer: Option<Finished>,
     closing: &str,
 ) -> Vec<Labelled> {
     let mut turn = vec![said];
     let mut open: Vec<Released> = Vec::new();
     let mut last = Label::bottom();
-    // Words stand behind the results of the calls that they came between.
-    let mut words: Vec<Labelled> = Vec::new();
-    for Kept { step, label } in steps {
+    // Steering messages stand behind the results of the calls that they came between.
+    let mut steering: Vec<Labelled> = Vec::new();
+    for StoredStep { step, label } in steps {
         match step {
             Step::Reply { text, calls, .. } => {
                 close(&mut turn, &mut open, &last);
-                turn.append(&mut words);
+                turn.append(&mut steering);
                 turn.push(reply(&text, &calls, &label));
                 open = calls.into_vec();
             }
@@ -72,25 +71,25 @@ pub(crate) fn compose(
                     released.verdict = verdict;
                 }
             }
-            // What was to be needed is for the gate; it was said to nobody. What was remembered is given to each turn anew.
+            // The plan is for the gate only. Memories are given to each turn anew.
             Step::Steered { text, label, .. } => {
-                words.push(Labelled { message: Message::text(Role::User, &text), label });
+                steering.push(Labelled { message: Message::text(Role::User, &text), label });
             }
             Step::Plan { .. } | Step::Recalled { .. } => {}
         }
         if open.is_empty() {
-            turn.append(&mut words);
+            turn.append(&mut steering);
         }
         last = label;
     }
     close(&mut turn, &mut open, &last);
-    turn.append(&mut words);
+    turn.append(&mut steering);
     let last = ending(&mut turn, answer, closing);
     turn.extend(last);
     turn
 }
 
-/// The answer as it went out takes the place of the model's own last words.
+/// The answer as it was sent takes the place of the model's own last text.
 fn ending(turn: &mut Vec<Labelled>, answer: Option<Finished>, closing: &str) -> Option<Labelled> {
     let Some(answer) = answer else {
         let message = Message::text(Role::Assistant, closing);
@@ -165,13 +164,13 @@ impl Fit {
         true
     }
 
-    /// What was gathered, oldest first, within the budget.
+    /// The turns that were gathered, oldest first, within the budget.
     pub(crate) fn done(mut self) -> Vec<Labelled> {
         let mut room = self.budget - self.least;
         for labelled in self.turns.iter_mut().flat_map(|turn| turn.iter_mut().rev()) {
             let spare = spare(&labelled.message);
             if spare > room {
-                // Whatever is older gives way too, so that what is whole is what is newest.
+                // All older results give way too: the newest stay whole.
                 room = 0;
                 elide(&mut labelled.message);
             } else {
@@ -182,11 +181,10 @@ impl Fit {
     }
 }
 
-/// Cuts a turn's own steps to `budget` bytes: what the model thought first, the oldest of it, beyond what is handed back to
-/// it anyway; then the oldest tool results, which give way to the marker. What was said stays. Gives the number of replies
-/// without their thoughts.
+/// Cuts a turn's own steps to `budget` bytes: first the oldest thoughts, beyond those that are handed back to the model anyway; then the
+/// oldest tool results, which give way to the marker. Text stays. Returns the number of replies without their thoughts.
 pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) -> u32 {
-    let unthought = cut_thoughts(steps);
+    let without_thoughts = cut_thoughts(steps);
     let mut room = budget;
     for step in steps.iter_mut().rev() {
         match step {
@@ -208,26 +206,26 @@ pub(crate) fn cut_steps(steps: &mut [Step], budget: usize) -> u32 {
             Step::Plan { .. } | Step::Decided { .. } => {}
         }
     }
-    unthought
+    without_thoughts
 }
 
 /// Leaves the newest thoughts and no older ones, as many as go back to a model: a reply keeps all of its own or none.
 fn cut_thoughts(steps: &mut [Step]) -> u32 {
-    let (mut room, mut unthought) = (HANDED_BACK, 0);
+    let (mut room, mut without_thoughts) = (HANDED_BACK, 0);
     for step in steps.iter_mut().rev() {
         let Step::Reply { thoughts, .. } = step else { continue };
         let bytes: usize = thoughts.iter().map(Thought::bytes).sum();
         if bytes > room {
             room = 0;
             *thoughts = List::default();
-            unthought += 1;
+            without_thoughts += 1;
         }
         room = room.saturating_sub(bytes);
     }
-    unthought
+    without_thoughts
 }
 
-/// What stands for a tool result that did not fit.
+/// The marker for a tool result that did not fit.
 fn marker(bytes: usize) -> String {
     format!("[... elided: {bytes} bytes of tool output]")
 }
@@ -271,21 +269,21 @@ mod tests {
         Labelled { message: Message::text(Role::User, text), label: Label::bottom() }
     }
 
-    fn kept(step: Step) -> Kept {
-        Kept { step, label: Label::bottom() }
+    fn stored(step: Step) -> StoredStep {
+        StoredStep { step, label: Label::bottom() }
     }
 
-    fn replied(text: &str, calls: &[(u8, CallVerdict)]) -> Kept {
+    fn replied(text: &str, calls: &[(u8, CallVerdict)]) -> StoredStep {
         let calls = calls.iter().map(|(n, verdict)| Released {
             call: ToolCall { id: call(*n), tool: Name::clip("read"), args: Text::clip("{}") },
             verdict: verdict.clone(),
             record: 0,
             why: ipc_proto::router::Why::default(),
         });
-        kept(Step::Reply { text: Text::clip(text), calls: List::clip(calls), thoughts: List::default() })
+        stored(Step::Reply { text: Text::clip(text), calls: List::clip(calls), thoughts: List::default() })
     }
 
-    fn resulted(n: u8, output: &str) -> Kept {
+    fn resulted(n: u8, output: &str) -> StoredStep {
         let result = ToolResult {
             call: call(n),
             outcome: Outcome::Success,
@@ -293,7 +291,7 @@ mod tests {
             duration_ms: 0,
             snapshot: None,
         };
-        kept(Step::Result { result, label: Label::bottom() })
+        stored(Step::Result { result, label: Label::bottom() })
     }
 
     fn answered(text: &str) -> Option<Finished> {
@@ -328,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_what_was_said_done_and_answered_and_every_call_has_its_result() {
+    fn a_turn_has_message_steps_and_answer_and_a_result_for_every_call() {
         let refused = CallVerdict::Refused(Text::clip("not allowed"));
         let steps = vec![
             replied("let me see", &[(1, CallVerdict::Run), (2, refused)]),
@@ -401,7 +399,7 @@ mod tests {
 
     // Holds B-77.
     #[test]
-    fn a_turn_is_given_back_with_its_newest_thoughts_and_no_more_of_them_than_a_model_gets() {
+    fn a_turn_keeps_its_newest_thoughts_up_to_what_a_model_gets() {
         let thought = |bytes: usize| Thought { text: Text::clip(&"t".repeat(bytes)), ..Thought::default() };
         let thinking = |bytes: usize| Step::Reply {
             text: Text::clip("hm"),
@@ -423,7 +421,7 @@ mod tests {
         assert!(left[48..].iter().all(|bytes| *bytes > 0) && left.iter().sum::<usize>() <= HANDED_BACK);
     }
 
-    /// One turn: bytes of what was said, and per reply its bytes and those of each call's result.
+    /// One turn: bytes of the message, and per reply its bytes and those of each call's result.
     type Shape = (usize, Vec<(usize, Vec<usize>)>, usize);
 
     fn shape() -> impl Strategy<Value = Shape> {

@@ -1,9 +1,12 @@
-//! Keys of the API: who it is that presents one, or connects as a uid, and what they may do. It keeps no key, only the
-//! hash of what a client presents; and it believes nothing that gateway says of a client besides.
+//! Keys of the API: the user of a client that presents one, or connects as a uid, and its rights. Nothing else that gateway says of a
+//! client is believed.
 
-use crate::desk::Desk;
-use crate::people::is_name;
-use crate::queue::Port;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{PendingRequest, Recorded};
+use crate::state::keys::hash_of;
+use crate::state::people::is_name;
+use crate::state::requests::NewKey;
 use crate::store::Key;
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, NO_MODEL, Presented};
 use ipc_proto::audit::{Action, Event, Result3};
@@ -11,89 +14,20 @@ use ipc_proto::config::UserRole;
 use ipc_proto::ids::{KeyId, UserId};
 use ipc_proto::router::{PayingKey, RouterError};
 use ipc_proto::{List, Name, Text};
-use sha2::{Digest, Sha256};
-use std::collections::{BTreeSet, HashMap};
-use std::time::{Duration, Instant};
-use subtle::ConstantTimeEq;
 
-/// What stands for a key's name where there is none; no key has it.
+/// The name that a client without a key has; no key has it.
 const PEER: &str = "peer";
-/// Bytes of a key's name: it is part of the names of its sessions.
+/// Bytes of a key's name, which is part of the names of its sessions.
 const NAME: usize = 48;
-/// A key's last use is kept to the minute.
+/// A key's last use is stored to the minute.
 const MINUTE: u64 = 60_000;
 
-/// Every key, and what of them is not written yet.
-#[derive(Default)]
-pub(crate) struct Keys {
-    /// Newest first.
-    all: Vec<Key>,
-    /// Used in another minute than is written.
-    touched: BTreeSet<KeyId>,
-    refusals: Refusals,
-}
-
-/// Refusals of the current span of time: whoever may do nothing must not fill the record either.
-#[derive(Default)]
-struct Refusals {
-    since: Option<Instant>,
-    counts: HashMap<String, u32>,
-}
-
-/// A key that is wanted.
-pub(crate) struct Wanted {
-    pub(crate) user: UserId,
-    pub(crate) by: Name,
-    pub(crate) name: Name,
-    pub(crate) scope: KeyScope,
-    pub(crate) presented: Presented,
-}
-
-/// Why somebody is nobody, for the record: about whom, and the reason.
+/// A client without a user, for the record: its name, and the reason.
 struct Nobody(String, &'static str);
 
-impl Keys {
-    pub(crate) fn new(all: Vec<Key>) -> Self {
-        Self { all, ..Self::default() }
-    }
-
-    /// The key that this presents, revoked or not. Every key is looked at in full: how long it takes tells nothing of
-    /// how near a guess came.
-    fn presented(&mut self, presented: &Presented) -> Option<&mut Key> {
-        let hash = hash(presented);
-        self.all
-            .iter_mut()
-            .fold(None, |found, key| if bool::from(key.hash.ct_eq(&hash)) { Some(key) } else { found })
-    }
-
-    fn living(&self, name: &str) -> Option<&Key> {
-        self.all.iter().find(|key| key.revoked_ms.is_none() && key.name.as_str() == name)
-    }
-}
-
-impl Refusals {
-    /// Refusals of one reason that go on the record in one span of time, and different reasons.
-    const MOST: (u32, usize) = (30, 64);
-    const SPAN: Duration = Duration::from_secs(60);
-
-    fn admits(&mut self, reason: &str, now: Instant) -> bool {
-        if self.since.is_none_or(|since| now.saturating_duration_since(since) >= Self::SPAN) {
-            self.since = Some(now);
-            self.counts.clear();
-        }
-        let (most, reasons) = Self::MOST;
-        if self.counts.len() >= reasons && !self.counts.contains_key(reason) {
-            return false;
-        }
-        let count = self.counts.entry(reason.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        *count <= most
-    }
-}
-
-impl Desk {
-    /// Who presented this, and what they may do. Nobody goes on the record, but for the uid that no process has: gateway
-    /// asks so whether this process serves.
+impl RouterState {
+    /// The client that presents this key or uid, and its rights. A client without a user goes on the record, except for the uid that no
+    /// process has: with it gateway asks if this process serves.
     pub(crate) fn holder(&mut self, caller: Caller) -> Result<Holder, RouterError> {
         let found = match caller {
             Caller::Key(presented) => self.key_holder(&presented),
@@ -107,12 +41,12 @@ impl Desk {
         })
     }
 
-    /// Puts a refusal on the record, up to a bound. It stands whether or not that can be done.
+    /// Puts a refusal on the record, up to a bound. The refusal stands even if that fails.
     pub(crate) fn refuse_api(&mut self, whom: &str, reason: &str) {
         let because = format!("{whom}: {reason}");
         if self.keys.refusals.admits(&because, self.now.at) {
             let event = Event::new(Action::ApiRefused, Result3::Blocked).about(whom).because(&because);
-            self.record(event, |_, _| {});
+            self.record(event, Recorded::Nothing);
         }
     }
 
@@ -133,10 +67,10 @@ impl Desk {
         if std::mem::replace(&mut key.used_ms, minute) != minute {
             self.keys.touched.insert(id);
         }
-        Ok(held(&self.config, person, (Some(id), name, scope)))
+        Ok(holder_of(&self.config, person, (Some(id), name, scope)))
     }
 
-    /// A key whose client has a turn under way, and its bound: one that was revoked since pays all the same.
+    /// The key that pays for a turn, and its bound. A key that was revoked meanwhile pays all the same.
     pub(crate) fn bound_of(&self, id: KeyId) -> PayingKey {
         let key = self.keys.all.iter().find(|key| key.id == id);
         PayingKey { id, day_micros: key.and_then(|key| key.scope.day_micros) }
@@ -145,29 +79,25 @@ impl Desk {
     fn peer(&self, uid: u32) -> Result<Holder, Nobody> {
         let person = self.people.by_uid(uid);
         let person = person.ok_or_else(|| Nobody(format!("uid {uid}"), "it is nobody's"))?;
-        Ok(held(&self.config, person, (None, Name::clip(PEER), KeyScope::default())))
+        Ok(holder_of(&self.config, person, (None, Name::clip(PEER), KeyScope::default())))
     }
 
-    /// Keeps a key once that is on the record; the same one twice is one.
-    pub(crate) fn create_key(&mut self, wanted: Wanted, port: Port<Result<KeyInfo, RouterError>>) {
-        match self.can_make(&wanted) {
+    /// Creates a key once that is on the record. Asked for twice, it is created once.
+    pub(crate) fn create_key(&mut self, wanted: NewKey, port: Port<Result<KeyInfo, RouterError>>) {
+        match self.can_create(&wanted) {
             Ok(None) => {
-                let whose = format!("by {}", wanted.by);
-                let event =
-                    Event::new(Action::KeyCreated, Result3::Success).about(&wanted.name).because(&whose);
-                self.record(event, move |desk, recorded| {
-                    let kept = if recorded { desk.keep_key(wanted) } else { Err(RouterError::NotDurable) };
-                    drop(port.send(kept));
-                });
+                let by = format!("by {}", wanted.by);
+                let event = Event::new(Action::KeyCreated, Result3::Success).about(&wanted.name).because(&by);
+                self.record(event, Recorded::Request(PendingRequest::KeyCreated(Box::new(wanted), port)));
             }
             Ok(Some(already)) => drop(port.send(Ok(already))),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
-    /// Returns whether the key may be made, or is there already.
-    fn can_make(&self, wanted: &Wanted) -> Result<Option<KeyInfo>, RouterError> {
-        let Wanted { user, name, scope, presented, .. } = wanted;
+    /// Returns the key if it is there already; fails if it may not be created.
+    fn can_create(&self, wanted: &NewKey) -> Result<Option<KeyInfo>, RouterError> {
+        let NewKey { user, name, scope, presented, .. } = wanted;
         self.people.by_id(*user).ok_or(RouterError::NoUser)?;
         if !is_name(name) || name.len() > NAME || name.as_str() == PEER {
             return Err(RouterError::BadKey);
@@ -176,29 +106,30 @@ impl Desk {
             return Err(RouterError::BadKey);
         }
         scope.agents.iter().try_for_each(|agent| self.known_agent(agent))?;
-        let hash = hash(presented);
+        let hash = hash_of(presented);
         if let Some(key) = self.keys.living(name) {
             let same = key.user == *user && key.scope == *scope && key.hash == hash;
             return if same { Ok(Some(self.key_info(key))) } else { Err(RouterError::KeyExists) };
         }
         let living = self.keys.all.iter().filter(|key| key.revoked_ms.is_none()).count();
-        // What was revoked once opens nothing again under another name.
+        // A key that was revoked cannot be used again under another name.
         if living >= KEYS || self.keys.all.iter().any(|key| key.hash == hash) {
             return Err(RouterError::KeyExists);
         }
         Ok(None)
     }
 
-    fn keep_key(&mut self, wanted: Wanted) -> Result<KeyInfo, RouterError> {
-        // Somebody else may have made one while the record was under way.
-        if let Some(already) = self.can_make(&wanted)? {
+    /// Stores a key whose creation is on the record.
+    pub(crate) fn store_key(&mut self, wanted: NewKey) -> Result<KeyInfo, RouterError> {
+        // Another request may have created it while the record was under way.
+        if let Some(already) = self.can_create(&wanted)? {
             return Ok(already);
         }
         let key = Key {
             id: KeyId::random(),
             name: wanted.name,
             user: wanted.user,
-            hash: hash(&wanted.presented),
+            hash: hash_of(&wanted.presented),
             scope: wanted.scope,
             created_ms: self.now.ms,
             used_ms: 0,
@@ -235,7 +166,7 @@ impl Desk {
         }
     }
 
-    /// Revokes a key once that is on the record; twice is once.
+    /// Revokes a key once that is on the record. Asked for twice, it is done once.
     pub(crate) fn revoke_key(
         &mut self,
         user: Option<UserId>,
@@ -250,13 +181,11 @@ impl Desk {
             return drop(port.send(if known { Ok(()) } else { Err(RouterError::NoKey) }));
         };
         let event = Event::new(Action::KeyRevoked, Result3::Success).about(name).because(&format!("by {by}"));
-        self.record(event, move |desk, recorded| {
-            let revoked = if recorded { desk.lose_key(id) } else { Err(RouterError::NotDurable) };
-            drop(port.send(revoked));
-        });
+        self.record(event, Recorded::Request(PendingRequest::KeyRevoked(id, port)));
     }
 
-    fn lose_key(&mut self, id: KeyId) -> Result<(), RouterError> {
+    /// Stores the revocation of a key that is on the record.
+    pub(crate) fn store_key_revocation(&mut self, id: KeyId) -> Result<(), RouterError> {
         let now_ms = self.now.ms;
         self.store.commit(|tx| tx.revoke_key(id, now_ms))?;
         if let Some(key) = self.keys.all.iter_mut().find(|key| key.id == id && key.revoked_ms.is_none()) {
@@ -265,7 +194,7 @@ impl Desk {
         Ok(())
     }
 
-    /// Writes which keys were used. What cannot be written is written with the next use.
+    /// Stores the last use of keys. A use that cannot be stored is stored with the next.
     pub(crate) fn keys_tick(&mut self) {
         let touched = std::mem::take(&mut self.keys.touched);
         if touched.is_empty() {
@@ -279,12 +208,8 @@ impl Desk {
     }
 }
 
-fn hash(presented: &Presented) -> [u8; 32] {
-    Sha256::digest(presented.0).into()
-}
-
-/// What a person may do with this. A guest speaks to agents and to no model.
-fn held(
+/// The rights of a user's client. A guest may use agents and no model.
+fn holder_of(
     config: &ipc_proto::config::Router,
     person: &crate::store::Person,
     (key, name, mut scope): (Option<KeyId>, Name, KeyScope),

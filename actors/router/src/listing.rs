@@ -1,15 +1,15 @@
-//! Sessions, messages and workspaces, listed, shown and ended. Whoever asks with a user sees and ends that user's
-//! own; without one, everybody's. Listings go on whichever peer is away.
+//! Sessions, messages and workspaces: listed, shown and ended. A request with a user sees and ends that user's own; one without a user,
+//! all. Listings need no peer.
 
-use crate::desk::Desk;
-use crate::errands::Errand;
 use crate::events::About;
 use crate::history::Fit;
-use crate::queue::Port;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{Effect, PendingRequest, Recorded};
 use crate::store::{Scope, Session};
-use crate::turn::Which;
+use crate::transcript::TranscriptFor;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::config::{self, UserRole};
+use ipc_proto::config;
 use ipc_proto::ids::{MessageId, UserId, WorkspaceId};
 use ipc_proto::router::{
     AgentInfo, EventName, MessageInfo, Passed, RouterError, SessionInfo, SessionName, SessionView,
@@ -23,10 +23,8 @@ const ROWS: u32 = 256;
 const TRANSCRIPT: usize = 8 * 1024 * 1024;
 /// Messages in one transcript.
 const TRANSCRIPT_MESSAGES: usize = 1024;
-/// Session names that are told to whoever asked for one that is not there.
-const NAMES: u32 = 16;
 
-impl Desk {
+impl RouterState {
     /// Sessions, last used first.
     pub(crate) fn sessions(&self, user: Option<UserId>) -> Result<List<SessionInfo, 256>, RouterError> {
         let sessions = self.store.sessions(user, ROWS)?;
@@ -37,37 +35,8 @@ impl Desk {
     pub(crate) fn session(&self, user: Option<UserId>, name: &str) -> Result<SessionView, RouterError> {
         let session = self.find_session(user, name)?;
         let fit = Fit::new(TRANSCRIPT, TRANSCRIPT_MESSAGES);
-        let transcript = self.past(session.id, i64::MAX, Which::All, fit)?;
+        let transcript = self.transcript(session.id, i64::MAX, TranscriptFor::Person, fit)?;
         Ok(SessionView { info: session.info(), transcript: List::clip(transcript) })
-    }
-
-    /// The session of this name. Without a user it is the only one of that name, or an owner's.
-    pub(crate) fn find_session(&self, user: Option<UserId>, name: &str) -> Result<Session, RouterError> {
-        let found = match user {
-            Some(user) => self.store.session_named(user, name)?,
-            None => {
-                let all = self.store.sessions_named(name)?;
-                let owners =
-                    |it: &&Session| self.people.by_id(it.user).is_some_and(|p| p.role == UserRole::Owner);
-                only(all.iter()).or_else(|| only(all.iter().filter(owners))).cloned()
-            }
-        };
-        if let Some(session) = found {
-            return Ok(session);
-        }
-        let latest = self.store.sessions(user, NAMES)?;
-        let names: Vec<String> =
-            latest
-                .into_iter()
-                .map(|it| {
-                    if user.is_some() {
-                        it.name.to_string()
-                    } else {
-                        format!("{} ({})", it.name, it.user_name)
-                    }
-                })
-                .collect();
-        Err(RouterError::NoSession(Text::clip(&names.join(", "))))
     }
 
     /// Ends a session: what waits in it and what runs is cancelled.
@@ -85,14 +54,12 @@ impl Desk {
         let mut event = Event::new(Action::SessionEnded, Result3::Success).about(&session.user_name);
         event.session = Some(session.id);
         event.label = Some(session.label.clone());
-        self.record(event, move |desk, recorded| {
-            let ended = if recorded { desk.close_session(&session) } else { Err(RouterError::NotDurable) };
-            drop(port.send(ended));
-        });
+        self.record(event, Recorded::Request(PendingRequest::SessionEnded(Box::new(session), port)));
     }
 
-    fn close_session(&mut self, session: &Session) -> Result<(), RouterError> {
-        // Somebody else may have ended it while the record was under way.
+    /// Ends a session whose end is on the record.
+    pub(crate) fn close_session(&mut self, session: &Session) -> Result<(), RouterError> {
+        // Another request may have ended it while the record was under way.
         if !self.store.session(session.id)?.ended {
             self.store.commit(|tx| {
                 tx.resume(Scope::Session(session.id))?;
@@ -106,12 +73,12 @@ impl Desk {
                 detail: Some("user_ended"),
                 ..About::default()
             };
-            self.tell(EventName::SessionEnded, &about);
+            self.publish(EventName::SessionEnded, &about);
         }
         for seq in self.live_where(|live| live.head.session == session.id) {
             self.cancel_live(seq, "its session was ended");
         }
-        Ok(self.let_go_of(session.workspace)?)
+        Ok(self.close_if_unused(session.workspace)?)
     }
 
     /// Messages, newest first; with `dead` the dead letters alone.
@@ -130,7 +97,7 @@ impl Desk {
         user: Option<UserId>,
         id: MessageId,
     ) -> Result<List<Passed, 128>, RouterError> {
-        Ok(List::clip(self.store.trace(self.letter(user, id)?.seq)?))
+        Ok(List::clip(self.store.trace(self.find_message(user, id)?.seq)?))
     }
 
     /// The agents, as configured.
@@ -153,17 +120,14 @@ impl Desk {
         match self.can_remove(user, id) {
             Ok(true) => {
                 let event = Event::new(Action::WorkspaceRemoved, Result3::Success).about(&id.to_string());
-                self.record(event, move |desk, recorded| {
-                    let gone = if recorded { desk.forget(user, id) } else { Err(RouterError::NotDurable) };
-                    drop(port.send(gone));
-                });
+                self.record(event, Recorded::Request(PendingRequest::WorkspaceRemoved { user, id, port }));
             }
             Ok(false) => drop(port.send(Ok(()))),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
-    /// Returns whether there is something to forget: a workspace that is forgotten already is no fault.
+    /// Returns true if there is something to forget. A workspace that is forgotten already is no error.
     fn can_remove(&self, user: Option<UserId>, id: WorkspaceId) -> Result<bool, RouterError> {
         match self.store.workspace(id)? {
             Some(workspace) if user.is_none_or(|user| user == workspace.user) => {
@@ -173,19 +137,18 @@ impl Desk {
         }
     }
 
-    fn forget(&mut self, user: Option<UserId>, id: WorkspaceId) -> Result<(), RouterError> {
+    /// Forgets a workspace whose removal is on the record.
+    pub(crate) fn forget_workspace(
+        &mut self,
+        user: Option<UserId>,
+        id: WorkspaceId,
+    ) -> Result<(), RouterError> {
         if self.can_remove(user, id)? {
             self.store.commit(|tx| tx.forget_workspace(id, self.now.ms))?;
-            self.errands.push(Errand::Remove(id));
+            self.effects.push(Effect::RemoveWorkspace(id));
         }
         Ok(())
     }
-}
-
-/// The only one, if it is.
-fn only<T>(mut all: impl Iterator<Item = T>) -> Option<T> {
-    let first = all.next()?;
-    all.next().is_none().then_some(first)
 }
 
 fn agent_info(name: &str, agent: &config::Agent) -> AgentInfo {

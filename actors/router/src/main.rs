@@ -1,47 +1,58 @@
-//! The router: users, keys of the API, sessions, the durable inbox, transcript and outbox, approvals and grants. It touches its own
-//! folder and its edges;
-//! it holds no model, no tool and no secret, and must never acknowledge what is not durable.
+//! The router: users, keys of the API, sessions, the durable inbox, transcript and outbox, approvals and grants. It touches its own folder
+//! and its edges, holds no model, tool or secret, and must never acknowledge anything that is not durable.
+//!
+//! The modules are layered: plain data and the store, then `state`, then the rules, then `schedule`, `recorded` and `interface`, then the
+//! actor with its server, its peers and the process.
 
+mod actor;
 mod answers;
 mod api;
 mod approvals;
 mod attached;
-mod audience;
+mod blocked_on;
 mod calls;
+mod channels;
 mod clock;
-mod desk;
-mod disk;
+mod dead_letters;
 mod ending;
 mod engines;
-mod errands;
 mod events;
-mod falling;
+mod follow;
 mod history;
+mod interface;
 mod keys;
+mod labels;
 mod lanes;
 mod launch;
-mod lease;
-mod letters;
+mod leases;
 mod listing;
+mod lookup;
+mod message_state;
 mod pausing;
-mod people;
+mod peers;
+mod port;
 mod process;
-mod queue;
+mod publish;
+mod recorded;
 mod removals;
+mod retry;
 mod ring;
+mod runners;
 mod scan;
+mod schedule;
 mod server;
 mod state;
 mod steering;
 mod stopping;
 mod store;
 mod submit;
+mod tasks;
+mod terminal;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod turn;
-mod typing;
 mod users;
-mod waiting;
 
 fn main() -> std::process::ExitCode {
     kit::run::<process::Router>()

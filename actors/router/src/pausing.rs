@@ -1,33 +1,18 @@
-//! Pauses: everywhere, for one user or in one session, messages are accepted and scanned and none is begun. What has
-//! begun goes on, over deaths of its runner as well. A pause is durable, and on the record before it holds.
+//! Pauses: everywhere, for one user or in one session, messages are accepted and scanned, and none starts. A turn that has begun goes on,
+//! even if its runner dies. A pause is durable, and on the record before it holds.
 
-use crate::desk::{Desk, Phase};
-use crate::queue::Port;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{PendingRequest, Recorded};
+use crate::state::live::Phase;
 use crate::store::{Head, Scope};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::UserId;
 use ipc_proto::router::{QueueInfo, RouterError, SessionName};
 use ipc_proto::{List, Name};
-use std::collections::HashSet;
 
-/// Where nothing is begun, as the store has it.
-#[derive(Default)]
-pub(crate) struct Pauses(HashSet<Scope>);
-
-impl Pauses {
-    pub(crate) fn new(kept: Vec<Scope>) -> Self {
-        Self(kept.into_iter().collect())
-    }
-
-    /// Returns whether this message may be begun, or go on.
-    pub(crate) fn let_go(&self, head: &Head) -> bool {
-        let scopes = [Scope::All, Scope::User(head.user), Scope::Session(head.session)];
-        head.attempts > 0 || !scopes.iter().any(|scope| self.0.contains(scope))
-    }
-}
-
-impl Desk {
-    /// Pauses, or takes a pause back; what is so already stays so.
+impl RouterState {
+    /// Pauses or resumes the queue. Asked for twice, it is done once.
     pub(crate) fn pause(
         &mut self,
         user: Option<UserId>,
@@ -40,17 +25,14 @@ impl Desk {
             Ok(found) => found,
             Err(refusal) => return drop(port.send(Err(refusal))),
         };
-        if self.pauses.0.contains(&scope) == paused {
+        if self.pauses.contains(scope) == paused {
             return drop(port.send(Ok(())));
         }
         let event = event.because(&format!("{}, by {by}", if paused { "paused" } else { "resumed" }));
-        self.record(event, move |desk, recorded| {
-            let done = if recorded { desk.keep_pause(scope, paused) } else { Err(RouterError::NotDurable) };
-            drop(port.send(done));
-        });
+        self.record(event, Recorded::Request(PendingRequest::Paused { scope, paused, port }));
     }
 
-    /// What is meant, and the record of it.
+    /// The scope that is meant, and the event for it.
     fn scope(
         &self,
         user: Option<UserId>,
@@ -71,15 +53,12 @@ impl Desk {
         Ok((Scope::User(user), event.about(&person.name)))
     }
 
-    fn keep_pause(&mut self, scope: Scope, paused: bool) -> Result<(), RouterError> {
+    /// Stores a pause, or its end, that is on the record.
+    pub(crate) fn store_pause(&mut self, scope: Scope, paused: bool) -> Result<(), RouterError> {
         self.store.commit(|tx| if paused { tx.pause(scope) } else { tx.resume(scope) })?;
         kit::fault_point!("router.pause.committed");
-        if paused {
-            self.pauses.0.insert(scope);
-        } else {
-            self.pauses.0.remove(&scope);
-            self.drive();
-        }
+        self.pauses.set(scope, paused);
+        self.drive_now |= !paused;
         Ok(())
     }
 
@@ -87,12 +66,12 @@ impl Desk {
     pub(crate) fn queue(&self, user: Option<UserId>) -> Result<QueueInfo, RouterError> {
         let theirs = |head: &Head| user.is_none_or(|user| user == head.user);
         let count = |found: Vec<i64>| u32::try_from(found.len()).unwrap_or(u32::MAX);
-        let under_way = |phase: &Phase| matches!(phase, Phase::Running(_) | Phase::Fallen(_));
+        let under_way = |phase: &Phase| matches!(phase, Phase::Running(_) | Phase::RunnerExited(_));
         let waits = |phase: &Phase| matches!(phase, Phase::Accepted | Phase::Queued | Phase::Starting);
         let whole = user.map(Scope::User);
         Ok(QueueInfo {
-            paused: self.pauses.0.contains(&Scope::All)
-                || whole.is_some_and(|scope| self.pauses.0.contains(&scope)),
+            paused: self.pauses.contains(Scope::All)
+                || whole.is_some_and(|scope| self.pauses.contains(scope)),
             paused_sessions: List::clip(self.store.paused_sessions(user)?),
             waiting: count(self.live_where(|live| theirs(&live.head) && waits(&live.phase))),
             running: count(self.live_where(|live| theirs(&live.head) && under_way(&live.phase))),

@@ -1,10 +1,11 @@
-//! The process: the queue is opened before the seal; after it the desk is served to the gate and to control, and
-//! agentd's word about runners is passed on to it.
+//! The process: it opens the queue before the seal, and then serves it to gate, gateway and control. agentd's reports of runners and of the
+//! disk go to the actor.
 
-use crate::desk::{Desk, Moment};
-use crate::errands::Peers;
-use crate::queue::Queue;
+use crate::actor::{Message, RouterHandle};
+use crate::peers::Peers;
 use crate::server::RouterServer;
+use crate::state::RouterState;
+use crate::state::moment::Moment;
 use ipc_proto::config;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{FRAME_BOUND, Router as _};
@@ -20,50 +21,45 @@ const FILE: &str = "queue.db";
 
 /// The router's process.
 pub(crate) struct Router {
-    queue: Option<Queue>,
+    handle: Option<RouterHandle>,
     depth: Arc<AtomicU64>,
 }
 
 impl Actor for Router {
     const PROCESS: Process = Process::Router;
     type Config = config::Router;
-    type Opened = Desk;
+    type Opened = RouterState;
 
     fn open(config: Self::Config, place: &Place) -> Result<Self::Opened, OpenFault> {
-        Desk::open(&place.own().join(FILE), config, Moment::now())
+        RouterState::open(&place.own().join(FILE), config, Moment::now())
             .map_err(|fault| OpenFault::new("the queue", fault))
     }
 
-    async fn start(desk: Self::Opened, host: Host) -> Self {
-        let depth = desk.depth();
-        let (errands, out) = tokio::sync::mpsc::unbounded_channel();
-        let queue = Queue::start(desk, errands).await;
-        if let Some(queue) = &queue {
-            tokio::task::spawn_local(Peers::of(&host).run(queue.clone(), out));
+    async fn start(router: Self::Opened, host: Host) -> Self {
+        let depth = router.depth();
+        let (effects, out) = tokio::sync::mpsc::unbounded_channel();
+        let handle = RouterHandle::start(router, effects).await;
+        if let Some(handle) = &handle {
+            tokio::task::spawn_local(Peers::of(&host).run(handle.clone(), out));
         }
-        Self { queue, depth }
+        Self { handle, depth }
     }
 
     async fn serve(&self, edge: Edge) {
-        if let Some(queue) = &self.queue {
-            edge.serve(FRAME_BOUND, RouterServer(queue.clone()).serve()).await;
+        if let Some(handle) = &self.handle {
+            edge.serve(FRAME_BOUND, RouterServer(handle.clone()).serve()).await;
         }
     }
 
     fn notice(&self, frame: Frame, _: Vec<OwnedFd>) {
-        let Some(queue) = &self.queue else { return };
+        let Some(handle) = &self.handle else { return };
         let turn = TurnId::from_bytes(frame.id(0));
         let [_, _, how, code, ..] = frame.words;
         match frame.kind {
-            Kind::RunnerAlive => queue.tell(move |desk| desk.runner_alive(turn)),
-            Kind::RunnerEnded => {
-                queue.tell(move |desk| desk.runner_ended(turn, Ended::from_number(how), code))
-            }
-            Kind::Plumbed => queue.tell(Desk::runners_known),
-            Kind::Disk => {
-                let room = Room::of(&frame).unwrap_or_default();
-                queue.tell(move |desk| desk.hear_of_disk(room));
-            }
+            Kind::RunnerAlive => handle.send(Message::RunnerAlive(turn)),
+            Kind::RunnerEnded => handle.send(Message::RunnerEnded(turn, Ended::from_number(how), code)),
+            Kind::Plumbed => handle.send(Message::RunnersKnown),
+            Kind::Disk => handle.send(Message::Disk(Room::of(&frame).unwrap_or_default())),
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! What the followers of a turn see, in memory: the last events, each with its own number. Bounded in events and
-//! bytes. It is lost with the process; the gate sends again what it still has, under the same numbers.
+//! The events of a turn for its followers, in memory: the last events, each with its own number, bounded in events and bytes. A restart
+//! loses them; the gate sends again what it still has, under the same numbers.
 //!
 //! Numbers: attempt `a` of a turn has the numbers from `a << 32` on. The gate counts its own events of each
 //! attempt from 0; what the router itself says at the start of an attempt stands right before them. So a number
@@ -11,9 +11,9 @@ use ipc_proto::{List, Name};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// Events that are kept of a turn.
+/// Events of a turn in its ring.
 pub(crate) const EVENTS: usize = 4096;
-/// Bytes of text and output that are kept of a turn, its end apart.
+/// Bytes of text and output of a turn in its ring, without its end.
 pub(crate) const BYTES: usize = 1024 * 1024;
 /// Bytes in one piece given to a follower, save for one large event.
 const PIECE: usize = 1024 * 1024;
@@ -70,7 +70,7 @@ impl Ring {
         let seen = usize::try_from(needs - from).unwrap_or(usize::MAX);
         let mut fresh = Vec::new();
         for event in events.into_iter().skip(seen) {
-            // How a turn ends is the router's word; the number is used up all the same.
+            // The router itself decides how a turn ends; the number is used up nevertheless.
             let (false, Some(needs)) = (self.over, self.needs.checked_add(1)) else { break };
             self.needs = needs;
             if matches!(event, TurnEvent::Done(_)) {
@@ -83,7 +83,7 @@ impl Ring {
         fresh
     }
 
-    /// Returns whether events from `from` on can be taken, leaving a gap if there is no other way.
+    /// Returns true if events from `from` on can be taken, leaving a gap if there is no other way.
     fn closes_up(&mut self, from: u64) -> bool {
         let gap = from.saturating_sub(u64::from(self.needs));
         if gap > 0 && self.refused.replace(from) != Some(from) {
@@ -132,7 +132,7 @@ impl Ring {
         Some(Followed { from: first, events, next, over })
     }
 
-    /// Returns whether a follower is there and so far behind that taking more would drop what it has not read.
+    /// Returns true if a follower is there and so far behind that pending_steering more would drop what it has not read.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
         let Some((read, asked)) = self.read else { return false };
         let unread = || self.events.iter().rev().take_while(|(number, _)| *number >= read);
@@ -177,8 +177,7 @@ fn first_number(attempt: u32) -> u64 {
     u64::from(attempt) << 32
 }
 
-/// What an event counts for: its bytes and a little for itself. The end of a turn is always kept, so it counts
-/// for nothing here.
+/// The size of an event: its bytes and a little for itself. The end of a turn always stays, so it counts for nothing here.
 fn size(event: &TurnEvent) -> usize {
     64 + match event {
         TurnEvent::Text(text) => text.len(),
@@ -243,7 +242,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_gate_that_sends_again_from_anywhere_makes_each_event_appear_once_and_in_order(
+        fn events_sent_again_from_anywhere_appear_once_and_in_order(
             pieces in prop::collection::vec((0usize..80, 0usize..20), 1..40), credit in 1u16..70,
         ) {
             let mut ring = begun(1);
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_grow_from_one_attempt_to_the_next_so_a_follower_misses_nothing_of_the_new_one() {
+    fn event_numbers_grow_from_one_attempt_to_the_next() {
         let mut ring = begun(1);
         ring.emit(0, texts(0, 3));
         let next = follow(&mut ring, 0, 64).last().unwrap().0 + 1;
@@ -348,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_that_is_there_but_behind_holds_the_gate_up_and_one_that_left_does_not() {
+    fn a_follower_that_is_behind_holds_the_gate_up_until_it_leaves() {
         let mut ring = begun(1);
         let now = Instant::now();
         ring.read(0, 64, now);

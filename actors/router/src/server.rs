@@ -1,13 +1,13 @@
-//! The interface: each method hands what it was given to the desk and gives back what the desk says. It decides
-//! nothing; who may call what stands in the table.
+//! The serving end of the interface: each method becomes a message to the actor, and its answer is returned. It decides nothing; the table
+//! says which process may call which method.
 
-use crate::answers::Given;
-use crate::desk::Desk;
-use crate::keys::Wanted;
-use crate::letters::Again;
-use crate::queue::{Port, Queue};
+use crate::actor::{Message, RouterHandle};
+use crate::interface::{
+    ApiRequest, ApprovalRequest, EventRequest, GateRequest, MessageRequest, SessionRequest, UserRequest,
+};
+use crate::port::Port;
+use crate::state::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest};
 use crate::store::{Origin, Person};
-use crate::turn::NewStep;
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::config::UserRole;
@@ -17,53 +17,62 @@ use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId}
 use ipc_proto::label::Label;
 use ipc_proto::router::{
     Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
-    Released, Router, RouterError, SessionInfo, SessionName, SessionView, Steer, Steering, Step, Stopped,
-    Submission, Turn, TurnEvent, Typed, UserInfo, WORDS, Word, WorkspaceInfo,
+    Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName, SessionView, Steer, Steering,
+    SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
-/// How long a follower waits for the first event, and at most whoever waits for named events.
+/// How long a follower waits for the first event, and a reader of named events at most.
 const LONG_POLL: Duration = Duration::from_secs(20);
-/// How long whatever goes on the record first may take; within each method's deadline.
+/// How long a request may take that goes on the record first; within each method's deadline.
 const PATIENCE: Duration = Duration::from_secs(9);
 
 type Reply<T> = Result<T, RouterError>;
 
 /// The serving end of one edge.
 #[derive(Clone)]
-pub(crate) struct RouterServer(pub(crate) Queue);
+pub(crate) struct RouterServer(pub(crate) RouterHandle);
 
 impl RouterServer {
-    /// Asks for what is answered at once.
-    async fn now<T: Send + 'static>(
-        self,
-        work: impl FnOnce(&mut Desk) -> Reply<T> + Send + 'static,
-    ) -> Reply<T> {
-        self.0.ask(PATIENCE, work).await.unwrap_or(Err(RouterError::NotDurable))
+    /// Makes a request that may be refused, and that may have to wait for the record.
+    async fn request<T, R>(&self, request: impl FnOnce(Port<Reply<T>>) -> R) -> Reply<T>
+    where
+        T: Send + 'static,
+        R: Into<Message>,
+    {
+        self.0.call(PATIENCE, request).await.unwrap_or(Err(RouterError::NotDurable))
     }
 
-    /// Asks for what may have to wait for the record.
-    async fn when_recorded<T: Send + 'static>(
-        self,
-        work: impl FnOnce(&mut Desk, Port<Reply<T>>) + Send + 'static,
-    ) -> Reply<T> {
-        self.0.await_answer(PATIENCE, work).await.unwrap_or(Err(RouterError::NotDurable))
+    /// Makes a request that is never refused.
+    async fn value<T, R>(&self, request: impl FnOnce(Port<T>) -> R) -> Reply<T>
+    where
+        T: Send + 'static,
+        R: Into<Message>,
+    {
+        self.0.call(PATIENCE, request).await.ok_or(RouterError::NotDurable)
     }
 
     /// Named events after `after`: those that there are, or the first within `wait`.
-    async fn events_within(self, after: u64, wait: Duration) -> List<NamedEvent, 256> {
-        if wait.is_zero() {
-            return self.0.ask(PATIENCE, move |desk| desk.events.after(after)).await.unwrap_or_default();
-        }
-        self.0.await_answer(wait, move |desk, port| desk.watch(after, port)).await.unwrap_or_default()
+    async fn events_within(&self, after: u64, wait: Duration) -> List<NamedEvent, 256> {
+        let events = if wait.is_zero() {
+            self.0.call(PATIENCE, |reply| EventRequest::After { after, reply }).await
+        } else {
+            self.0.call(wait, |reply| EventRequest::Wait { after, reply }).await
+        };
+        events.unwrap_or_default()
+    }
+
+    /// The events of these that a client sees. A client without rights is refused.
+    async fn visible(&self, caller: Caller, events: List<NamedEvent, 256>) -> Reply<List<NamedEvent, 256>> {
+        self.request(|reply| ApiRequest::VisibleEvents { caller, events, reply }).await
     }
 }
 
 impl Router for RouterServer {
     async fn take(self, _: Context, turn: TurnId, budget: u32) -> Reply<Turn> {
-        self.now(move |desk| desk.take(turn, budget)).await
+        self.request(|reply| GateRequest::Take { turn, budget, reply }).await
     }
 
     async fn step(
@@ -75,8 +84,8 @@ impl Router for RouterServer {
         session: Label,
         workspace: Label,
     ) -> Reply<()> {
-        let new = NewStep { number, step, session, workspace };
-        self.when_recorded(move |desk, port| desk.step(turn, new, port)).await
+        let new = Box::new(NewStep { number, step, session, workspace });
+        self.request(|reply| GateRequest::Step { turn, new, reply }).await
     }
 
     async fn emit(
@@ -87,44 +96,44 @@ impl Router for RouterServer {
         events: List<TurnEvent, 64>,
         waits: List<Name, 4>,
     ) -> Reply<u64> {
-        self.when_recorded(move |desk, port| {
-            desk.hear_waits(turn, waits);
-            desk.emit(turn, from, events, port);
-        })
-        .await
+        self.request(|reply| GateRequest::Emit { turn, from, events, blocked_on: waits, reply }).await
     }
 
     async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.finish(turn, finished, port)).await
+        let finished = Box::new(finished);
+        self.request(|reply| GateRequest::Finish { turn, finished, reply }).await
     }
 
     async fn ask(self, _: Context, turn: TurnId, question: Question) -> Reply<()> {
-        self.now(move |desk| desk.ask(turn, &question)).await
+        let question = Box::new(question);
+        self.request(|reply| GateRequest::Ask { turn, question, reply }).await
     }
 
     async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Reply<State> {
-        let answer = self.0.await_answer(LONG_POLL, move |desk, port| desk.answer_of(turn, id, port));
-        answer.await.unwrap_or(Ok(State::Pending))
+        let answer = self.0.call(LONG_POLL, |reply| GateRequest::AnswerOf { turn, id, reply }).await;
+        answer.unwrap_or(Ok(State::Pending))
     }
 
     async fn holder(self, _: Context, caller: Caller) -> Reply<Holder> {
-        self.now(move |desk| desk.holder(caller)).await
+        self.request(|reply| ApiRequest::Holder { caller, reply }).await
     }
 
     async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Reply<Accepted> {
-        self.when_recorded(move |desk, port| desk.api_submit(caller, submission, port)).await
+        let submission = Box::new(submission);
+        self.request(|reply| ApiRequest::Submit { caller, submission, reply }).await
     }
 
-    async fn words(self, _: Context, turn: TurnId) -> Reply<List<Word, WORDS>> {
-        self.now(move |desk| desk.words(turn)).await
+    async fn steering(self, _: Context, turn: TurnId) -> Reply<List<SteeringMessage, STEERING_MESSAGES>> {
+        self.request(|reply| GateRequest::SteeringMessages { turn, reply }).await
     }
 
     async fn labels(self, _: Context, turn: TurnId) -> Reply<(Label, Label)> {
-        self.now(move |desk| desk.labels(turn)).await
+        self.request(|reply| GateRequest::Labels { turn, reply }).await
     }
 
     async fn api_steer(self, _: Context, caller: Caller, steer: Steer) -> Reply<Steering> {
-        self.now(move |desk| desk.api_steer(caller, steer)).await
+        let steer = Box::new(steer);
+        self.request(|reply| ApiRequest::Steer { caller, steer, reply }).await
     }
 
     async fn api_follow(
@@ -135,15 +144,13 @@ impl Router for RouterServer {
         from: u64,
         credit: u16,
     ) -> Reply<Followed> {
-        let followed = self
-            .0
-            .await_answer(LONG_POLL, move |desk, port| desk.api_follow(caller, turn, (from, credit), port));
+        let request = |reply| ApiRequest::Follow { caller, turn, from, credit, reply };
         let nothing = Followed { from, events: List::default(), next: from, over: false };
-        followed.await.unwrap_or(Ok(nothing))
+        self.0.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
     }
 
     async fn api_waits(self, _: Context, caller: Caller, turn: TurnId) -> Reply<List<Name, 8>> {
-        self.now(move |desk| desk.api_waits(caller, turn)).await
+        self.request(|reply| ApiRequest::BlockedOn { caller, turn, reply }).await
     }
 
     async fn api_events(
@@ -153,17 +160,16 @@ impl Router for RouterServer {
         after: u64,
         wait_ms: u32,
     ) -> Reply<List<NamedEvent, 256>> {
-        // Nobody waits for what they may not see.
-        drop(self.clone().now(move |desk| desk.sight(caller)).await?);
+        // A client without rights does not wait.
+        self.visible(caller, List::default()).await?;
         let until = Instant::now() + Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
         let mut after = after;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let events = self.clone().events_within(after, left).await;
+            let events = self.events_within(after, left).await;
             let Some(last) = events.last().map(|event| event.number) else { return Ok(events) };
             // Looked up anew: a key that was revoked meanwhile sees nothing of what came since.
-            let seen = move |desk: &mut Desk| desk.sight(caller).map(|sight| desk.seen(&sight, events));
-            let seen = self.clone().now(seen).await?;
+            let seen = self.visible(caller, events).await?;
             if !seen.is_empty() {
                 return Ok(seen);
             }
@@ -173,7 +179,7 @@ impl Router for RouterServer {
     }
 
     async fn api_queue(self, _: Context, caller: Caller) -> Reply<QueueInfo> {
-        self.now(move |desk| desk.api_queue(caller)).await
+        self.request(|reply| ApiRequest::Queue { caller, reply }).await
     }
 
     async fn create_key(
@@ -185,24 +191,24 @@ impl Router for RouterServer {
         scope: KeyScope,
         presented: Presented,
     ) -> Reply<KeyInfo> {
-        let wanted = Wanted { user, by, name, scope, presented };
-        self.when_recorded(move |desk, port| desk.create_key(wanted, port)).await
+        let key = Box::new(NewKey { user, by, name, scope, presented });
+        self.request(|reply| UserRequest::CreateKey { key, reply }).await
     }
 
     async fn keys(self, _: Context, user: Option<UserId>) -> Reply<List<KeyInfo, KEYS>> {
-        self.now(move |desk| Ok(desk.list_keys(user))).await
+        self.value(|reply| UserRequest::Keys { user, reply }).await
     }
 
     async fn revoke_key(self, _: Context, user: Option<UserId>, by: Name, name: Name) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.revoke_key(user, &by, &name, port)).await
+        self.request(|reply| UserRequest::RevokeKey { user, by, name, reply }).await
     }
 
     async fn approvals(self, _: Context, user: Option<UserId>, all: bool) -> Reply<List<ApprovalInfo, 256>> {
-        self.now(move |desk| desk.approvals(user, all)).await
+        self.request(|reply| ApprovalRequest::List { user, all, reply }).await
     }
 
     async fn approval(self, _: Context, user: Option<UserId>, id: ApprovalId) -> Reply<ApprovalView> {
-        self.now(move |desk| desk.approval(user, id)).await
+        self.request(|reply| ApprovalRequest::Show { user, id, reply }).await
     }
 
     async fn answer(
@@ -214,35 +220,40 @@ impl Router for RouterServer {
         hash: [u8; 32],
         reply: approval::Reply,
     ) -> Reply<ApprovalInfo> {
-        self.when_recorded(move |desk, port| desk.answer(Given { user, by, id, hash, reply, port })).await
+        self.request(|port| {
+            ApprovalRequest::Answer(Box::new(AnswerRequest { user, by, id, hash, reply, port }))
+        })
+        .await
     }
 
     async fn grants(self, _: Context, user: Option<UserId>) -> Reply<List<Grant, 256>> {
-        self.now(move |desk| desk.grants(user)).await
+        self.request(|reply| ApprovalRequest::Grants { user, reply }).await
     }
 
     async fn revoke(self, _: Context, user: Option<UserId>, by: Name, id: ApprovalId) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.revoke(user, &by, id, port)).await
+        self.request(|reply| ApprovalRequest::RevokeGrant { user, by, id, reply }).await
     }
 
     async fn call(self, _: Context, user: Option<UserId>, id: CallId) -> Reply<Released> {
-        self.now(move |desk| desk.call(user, id)).await
+        self.request(|reply| ApprovalRequest::Call { user, id, reply }).await
     }
 
     async fn identify(self, _: Context, uid: u32) -> Reply<UserInfo> {
-        self.now(move |desk| desk.identify(uid)).await
+        self.request(|reply| UserRequest::Identify { uid, reply }).await
     }
 
     async fn attach(self, _: Context, user: UserId, workspace: WorkspaceId) -> Reply<()> {
-        self.now(move |desk| desk.attach(user, workspace)).await
+        self.request(|reply| SessionRequest::Attach { user, workspace, reply }).await
     }
 
     async fn submit(self, _: Context, submission: Submission) -> Reply<Accepted> {
-        self.now(move |desk| desk.submit(&submission)).await
+        let submission = Box::new(submission);
+        self.request(|reply| MessageRequest::Submit { submission, reply }).await
     }
 
     async fn steer(self, _: Context, user: UserId, steer: Steer) -> Reply<Steering> {
-        self.now(move |desk| desk.steer(user, &steer)).await
+        let steer = Box::new(steer);
+        self.request(|reply| MessageRequest::Steer { user, steer, reply }).await
     }
 
     async fn follow(
@@ -253,23 +264,22 @@ impl Router for RouterServer {
         from: u64,
         credit: u16,
     ) -> Reply<Followed> {
-        let followed =
-            self.0.await_answer(LONG_POLL, move |desk, port| desk.follow(user, turn, from, credit, port));
+        let request = |reply| MessageRequest::Follow { user, turn, from, credit, reply };
         let nothing = Followed { from, events: List::default(), next: from, over: false };
-        followed.await.unwrap_or(Ok(nothing))
+        self.0.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
     }
 
     async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.cancel(user, turn, port)).await
+        self.request(|reply| MessageRequest::Cancel { user, turn, reply }).await
     }
 
     async fn typed(self, _: Context, turn: TurnId, from: u64) -> Reply<Input> {
-        let typed = self.0.await_answer(LONG_POLL, move |desk, port| desk.typed(turn, from, port));
-        typed.await.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
+        let input = self.0.call(LONG_POLL, |reply| GateRequest::FetchInput { turn, from, reply }).await;
+        input.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
     }
 
     async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Reply<Option<SavedState>> {
-        self.now(move |desk| desk.engine_state(turn, &engine)).await
+        self.request(|reply| GateRequest::EngineState { turn, engine, reply }).await
     }
 
     async fn keep_engine_state(
@@ -280,7 +290,7 @@ impl Router for RouterServer {
         token: Token,
         state: Blob<STATE>,
     ) -> Reply<()> {
-        self.now(move |desk| desk.keep_engine_state(turn, &engine, token, state)).await
+        self.request(|reply| GateRequest::StoreEngineState { turn, engine, token, state, reply }).await
     }
 
     async fn type_in(
@@ -291,19 +301,19 @@ impl Router for RouterServer {
         number: u64,
         typed: Typed,
     ) -> Reply<bool> {
-        self.now(move |desk| desk.type_in(user, turn, number, typed)).await
+        self.request(|reply| MessageRequest::SendInput { user, turn, number, piece: typed, reply }).await
     }
 
     async fn sessions(self, _: Context, user: Option<UserId>) -> Reply<List<SessionInfo, 256>> {
-        self.now(move |desk| desk.sessions(user)).await
+        self.request(|reply| SessionRequest::List { user, reply }).await
     }
 
     async fn session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<SessionView> {
-        self.now(move |desk| desk.session(user, &name)).await
+        self.request(|reply| SessionRequest::Show { user, name, reply }).await
     }
 
     async fn end_session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.end_session(user, &name, port)).await
+        self.request(|reply| SessionRequest::End { user, name, reply }).await
     }
 
     async fn messages(
@@ -313,15 +323,15 @@ impl Router for RouterServer {
         limit: u16,
         dead: bool,
     ) -> Reply<List<MessageInfo, 256>> {
-        self.now(move |desk| desk.messages(user, limit, dead)).await
+        self.request(|reply| MessageRequest::List { user, limit, dead, reply }).await
     }
 
     async fn message(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<MessageView> {
-        self.now(move |desk| desk.message(user, id)).await
+        self.request(|reply| MessageRequest::Show { user, id, reply }).await
     }
 
     async fn recall(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<Text<TEXT_BOUND>> {
-        self.when_recorded(move |desk, port| desk.recall(user, id, port)).await
+        self.request(|reply| MessageRequest::Recall { user, id, reply }).await
     }
 
     async fn requeue(
@@ -332,8 +342,8 @@ impl Router for RouterServer {
         id: MessageId,
         text: Option<Text<TEXT_BOUND>>,
     ) -> Reply<Accepted> {
-        let again = Again { user, by, id, text, key: None };
-        self.when_recorded(move |desk, port| desk.requeue(again, port)).await
+        let request = Box::new(RequeueRequest { user, by, id, text, key: None });
+        self.request(|reply| MessageRequest::Requeue { request, reply }).await
     }
 
     async fn pause(
@@ -344,7 +354,7 @@ impl Router for RouterServer {
         session: Option<SessionName>,
         paused: bool,
     ) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.pause(user, &by, session, paused, port)).await
+        self.request(|reply| MessageRequest::Pause { user, by, session, paused, reply }).await
     }
 
     async fn stop(
@@ -355,19 +365,19 @@ impl Router for RouterServer {
         session: Option<SessionName>,
         again: bool,
     ) -> Reply<Stopped> {
-        self.when_recorded(move |desk, port| desk.stop((user, &by), session, again, port)).await
+        self.request(|reply| MessageRequest::Stop { user, by, session, again, reply }).await
     }
 
     async fn queue(self, _: Context, user: Option<UserId>) -> Reply<QueueInfo> {
-        self.now(move |desk| desk.queue(user)).await
+        self.request(|reply| MessageRequest::Queue { user, reply }).await
     }
 
     async fn trace(self, _: Context, user: Option<UserId>, message: MessageId) -> Reply<List<Passed, 128>> {
-        self.now(move |desk| desk.trace(user, message)).await
+        self.request(|reply| MessageRequest::Trace { user, id: message, reply }).await
     }
 
     async fn users(self, _: Context) -> Reply<List<UserInfo, 256>> {
-        self.now(|desk| Ok(desk.users())).await
+        self.value(|reply| UserRequest::List { reply }).await
     }
 
     async fn add_user(
@@ -378,24 +388,25 @@ impl Router for RouterServer {
         uids: List<u32, 16>,
         identities: List<Text<256>, 16>,
     ) -> Reply<UserInfo> {
-        let person = Person { id: UserId::random(), name, role, uids, identities, origin: Origin::Added };
-        self.when_recorded(move |desk, port| desk.add_user(person, port)).await
+        let id = UserId::random();
+        let person = Box::new(Person { id, name, role, uids, identities, origin: Origin::Added });
+        self.request(|reply| UserRequest::Add { person, reply }).await
     }
 
     async fn remove_user(self, _: Context, name: Name) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.remove_user(&name, port)).await
+        self.request(|reply| UserRequest::Remove { name, reply }).await
     }
 
     async fn agents(self, _: Context) -> List<AgentInfo, 64> {
-        self.0.ask(PATIENCE, |desk| desk.agents()).await.unwrap_or_default()
+        self.0.call(PATIENCE, |reply| SessionRequest::Agents { reply }).await.unwrap_or_default()
     }
 
     async fn workspaces(self, _: Context, user: Option<UserId>) -> Reply<List<WorkspaceInfo, 256>> {
-        self.now(move |desk| desk.workspaces(user)).await
+        self.request(|reply| SessionRequest::Workspaces { user, reply }).await
     }
 
     async fn remove_workspace(self, _: Context, user: Option<UserId>, id: WorkspaceId) -> Reply<()> {
-        self.when_recorded(move |desk, port| desk.remove_workspace(user, id, port)).await
+        self.request(|reply| SessionRequest::RemoveWorkspace { user, id, reply }).await
     }
 
     async fn events(self, _: Context, after: u64, wait_ms: u32) -> List<NamedEvent, 256> {

@@ -1,47 +1,44 @@
-//! What people say into a turn under way. It is a message like any other, accepted, put on the record, scanned and labelled
-//! before anybody sees it, and marked with the turn that is to take it in. That turn takes it in by a step of its own, in
-//! whose commit the message is over: so it is said once, whatever dies. A turn that ends first leaves it where it is, next
-//! in its lane. Nothing here may give a turn words of another session.
+//! Steering: messages for a turn that runs. Each is a message like any other: accepted, put on the record, scanned and labelled before
+//! anybody sees it, and marked with the turn that is to take it in. That turn takes it in by a step, in whose commit the message is over:
+//! it is said once, even after a crash. If the turn ends first, the message stays next in its lane. A turn must never get a message of
+//! another session.
 
-use crate::desk::{Desk, Live, Phase};
-use crate::scan::CONTROL;
-use crate::stopping::SaidPort;
-use crate::store::{Head, Pass, Said};
-use crate::turn::NewStep;
+use crate::api::{digest, own_session};
+use crate::channels::{API, CONTROL};
+use crate::state::RouterState;
+use crate::state::live::{Live, Phase};
+use crate::state::requests::NewStep;
+use crate::store::{Head, SteeringTarget, Transition};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::content::Content;
-use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId};
+use ipc_proto::ids::{KeyId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::Usage;
 use ipc_proto::router::{
-    End, EventName, Finished, MessageState, RouterError, Steer, Steering, Step, Submission, Task, WORDS, Word,
+    End, EventName, Finished, MessageState, RouterError, STEERING_MESSAGES, Steer, Steering, SteeringMessage,
+    Step, Submission, Task,
 };
 use ipc_proto::{List, Name, Text};
-use std::collections::BTreeMap;
 
-/// Words whose taking in goes on the record, and who asks meanwhile to have them back: they are answered by what became of it.
-pub(crate) type Taking = BTreeMap<MessageId, Vec<(Option<UserId>, SaidPort)>>;
-
-/// Stands before what is urgent, so that a model sees that it is.
+/// The mark before an urgent message, for the model.
 const URGENT: &str = "[PRIORITY] ";
 
-impl Desk {
-    /// Accepts words of a user for a turn that is under way in one of their sessions.
+impl RouterState {
+    /// Accepts a steering message of a user for the running turn of one of their sessions.
     pub(crate) fn steer(&mut self, user: UserId, steer: &Steer) -> Result<Steering, RouterError> {
         self.steer_with(user, CONTROL, steer, None)
     }
 
-    /// Accepts words of a client of the API.
+    /// Accepts a steering message of a client of the API.
     pub(crate) fn api_steer(&mut self, caller: Caller, steer: Steer) -> Result<Steering, RouterError> {
         let holder = self.holder(caller)?;
-        let session = crate::api::own_session(&holder, &steer.session)?;
+        let session = own_session(&holder, &steer.session)?;
         let urgent = [u8::from(steer.urgent)];
-        let digest =
-            crate::api::digest([b"steer".as_slice(), session.as_bytes(), steer.text.as_bytes(), &urgent]);
-        let key = self.kept_key(&holder, &steer.key, &digest)?;
+        let digest = digest([b"steer".as_slice(), session.as_bytes(), steer.text.as_bytes(), &urgent]);
+        let key = self.stored_key(&holder, &steer.key, &digest)?;
         let steer = Steer { session, key, ..steer };
-        self.steer_with(holder.user, crate::api::API, &steer, holder.key)
+        self.steer_with(holder.user, API, &steer, holder.key)
     }
 
     fn steer_with(
@@ -52,10 +49,11 @@ impl Desk {
         key: Option<KeyId>,
     ) -> Result<Steering, RouterError> {
         if let Some(head) = self.store.message_keyed(user, channel, &steer.key)? {
-            let said = self.store.said_into(head.seq)?.ok_or(RouterError::BadMessage)?;
-            return Ok(Steering { accepted: self.accepted(&head), into: said.into });
+            let target = self.store.steering_target(head.seq)?.ok_or(RouterError::BadMessage)?;
+            return Ok(Steering { accepted: self.accepted(&head), into: target.into });
         }
-        if steer.text.trim().is_empty() || steer.text.len() + URGENT.len() > ipc_proto::router::WORDS_BOUND {
+        if steer.text.trim().is_empty() || steer.text.len() + URGENT.len() > ipc_proto::router::STEERING_BOUND
+        {
             return Err(RouterError::BadWords);
         }
         let session = self.find_session(Some(user), &steer.session)?;
@@ -78,8 +76,8 @@ impl Desk {
             workspace: None,
             workspace_label: None,
         };
-        let said = Said { into, urgent: steer.urgent };
-        let accepted = self.submit_with(&submission, key, Some(said))?;
+        let target = SteeringTarget { into, urgent: steer.urgent };
+        let accepted = self.submit_with(&submission, key, Some(target))?;
         kit::fault_point!("router.steer.committed");
         Ok(Steering { accepted, into })
     }
@@ -90,96 +88,98 @@ impl Desk {
             live.head.session == session && live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_))
         };
         for head in self.heads_where(begun) {
-            if self.store.said_without_media(head.seq)?.1 == Task::Chat {
+            if self.store.content_without_media(head.seq)?.1 == Task::Chat {
                 return Ok(head.turn);
             }
         }
         Err(RouterError::NotUnderWay)
     }
 
-    /// What was said into a turn and waits for it, in the order in which it is to be taken in.
-    pub(crate) fn words(&mut self, turn: TurnId) -> Result<List<Word, WORDS>, RouterError> {
-        self.heard_of(turn);
+    /// The steering messages that wait for a turn, in the order in which it takes them in.
+    pub(crate) fn steering_messages(
+        &mut self,
+        turn: TurnId,
+    ) -> Result<List<SteeringMessage, STEERING_MESSAGES>, RouterError> {
+        self.renew_lease(turn);
         let head = self.under_way(turn)?;
-        let mut words = Vec::new();
-        for (seq, urgent) in self.store.words_for(turn)? {
-            let Some(word) = self.waiting_word(seq, &head) else { continue };
-            let (content, _, label) = self.store.said_without_media(seq)?;
+        let mut steering = Vec::new();
+        for (seq, urgent) in self.store.steering_for(turn)? {
+            let Some(steered) = self.waiting_steering(seq, &head) else { continue };
+            let (content, _, label) = self.store.content_without_media(seq)?;
             let mark = if urgent { URGENT } else { "" };
             let text = Text::clip(&format!("{mark}{}", content.plain()));
-            words.push(Word { message: word.id, text, label: label.unwrap_or_default() });
+            steering.push(SteeringMessage { message: steered.id, text, label: label.unwrap_or_default() });
         }
-        Ok(List::clip(words))
+        Ok(List::clip(steering))
     }
 
     /// A message that waits in the session of this one, and has not begun.
-    fn waiting_word(&mut self, seq: i64, into: &Head) -> Option<Head> {
+    fn waiting_steering(&mut self, seq: i64, into: &Head) -> Option<Head> {
         let Live { head, phase: Phase::Queued, .. } = self.live(seq)? else { return None };
         (head.session == into.session && head.attempts == 0).then(|| head.clone())
     }
 
-    /// The message of words that a turn's step takes in.
+    /// The steering message that a turn's step takes in.
     ///
     /// # Errors
-    /// It was not said into this turn, or is over or ending by now: there is nothing to take in.
-    pub(crate) fn word(&mut self, into: &Head, step: &Step) -> Result<Option<Head>, RouterError> {
+    /// The message does not steer this turn, or is over or ending by now: there is nothing to take in.
+    pub(crate) fn steering_of_step(&mut self, into: &Head, step: &Step) -> Result<Option<Head>, RouterError> {
         let Step::Steered { message, .. } = step else { return Ok(None) };
         let seq = self.store.message(*message)?.ok_or(RouterError::NoMessage)?.seq;
-        let said = self.store.said_into(seq)?.filter(|said| said.into == into.turn);
-        let word = self.waiting_word(seq, into).filter(|_| said.is_some());
-        word.ok_or(RouterError::NoMessage).map(Some)
+        let target = self.store.steering_target(seq)?.filter(|target| target.into == into.turn);
+        let steered = self.waiting_steering(seq, into).filter(|_| target.is_some());
+        steered.ok_or(RouterError::NoMessage).map(Some)
     }
 
-    /// The record of words that a step takes in, which comes before they are.
-    pub(crate) fn taking_in(&mut self, into: &Head, new: &NewStep) -> Result<Option<Event>, RouterError> {
+    /// The event for the steering message that a step takes in. It comes before the step.
+    pub(crate) fn steering_event(
+        &mut self,
+        into: &Head,
+        new: &NewStep,
+    ) -> Result<Option<Event>, RouterError> {
         if new.number < self.store.step_count(into.seq)? {
             return Ok(None);
         }
-        let Some(word) = self.word(into, &new.step)? else { return Ok(None) };
+        let Some(steered) = self.steering_of_step(into, &new.step)? else { return Ok(None) };
         let event = Event::new(Action::MessageTakenIn, Result3::Success).because(&into.turn.to_string());
-        let mut event = event.in_turn(word.session, word.turn);
-        event.bytes = u64::from(word.bytes);
-        event.label = self.store.message_label(word.seq)?;
+        let mut event = event.in_turn(steered.session, steered.turn);
+        event.bytes = u64::from(steered.bytes);
+        event.label = self.store.message_label(steered.seq)?;
         Ok(Some(event))
     }
 
-    /// The words of a step were taken in, or were not: whoever wanted them back meanwhile is answered.
-    pub(crate) fn has_taken(&mut self, step: &Step) {
+    /// The steering message of a step was taken in, or was not. Answers the recalls of it that came meanwhile.
+    pub(crate) fn answer_waiting_recalls(&mut self, step: &Step) {
         let Step::Steered { message, .. } = step else { return };
-        for (user, port) in self.taking.remove(message).unwrap_or_default() {
+        for (user, port) in self.pending_steering.remove(message).unwrap_or_default() {
             self.recall(user, *message, port);
         }
     }
 
-    /// How the turn of words ends that another one takes in, and the last step of their message.
-    pub(crate) fn ending_of(&self, word: &Head, into: TurnId) -> Finished {
+    /// The end of a steering message's own turn, once another turn takes it in.
+    pub(crate) fn steering_end(&self, steered: &Head, into: TurnId) -> Finished {
         Finished {
             end: End::TakenIn(into),
             text: Text::default(),
             label: Label::bottom(),
             usage: Usage::default(),
-            duration_ms: u32::try_from(self.now.ms.saturating_sub(word.accepted_ms)).unwrap_or(u32::MAX),
+            duration_ms: u32::try_from(self.now.ms.saturating_sub(steered.accepted_ms)).unwrap_or(u32::MAX),
             attempts: 0,
         }
     }
 
-    /// Words were taken in durably: their message is over.
-    pub(crate) fn taken_in(&mut self, word: &Head, finished: Finished) {
+    /// A steering message was taken in durably: it is over.
+    pub(crate) fn steering_taken(&mut self, steered: &Head, finished: Finished) {
         kit::fault_point!("router.words.committed");
-        self.depart(word.seq);
-        self.admission.leave(word.seq);
-        self.lanes.leave(word.session, word.seq);
-        self.tell_where(word, EventName::MessageProcessing, Some(MessageState::TakenIn.name()));
-        self.ring_ends(word.turn, finished);
+        self.remove_live(steered.seq);
+        self.admission.leave(steered.seq);
+        self.lanes.leave(steered.session, steered.seq);
+        self.publish_progress(steered, EventName::MessageProcessing, Some(MessageState::TakenIn.name()));
+        self.ring_ends(steered.turn, finished);
     }
 }
 
-/// The step of a message to its end as words of this turn.
-pub(crate) fn pass_of<'a>(word: &Head, note: &'a str, now_ms: u64) -> Pass<'a> {
-    Pass { note, ..Pass::of(word, MessageState::TakenIn, now_ms) }
-}
-
-/// What a trace says of words that a turn took in.
-pub(crate) fn note_of(into: TurnId) -> String {
-    format!("turn {into} took it in")
+/// The transition of a steering message that a turn takes in.
+pub(crate) fn transition_of<'a>(steered: &Head, note: &'a str, now_ms: u64) -> Transition<'a> {
+    Transition { note, ..Transition::of(steered, MessageState::TakenIn, now_ms) }
 }

@@ -1,11 +1,14 @@
-//! What persons end: a turn that is cancelled, a message that is taken back before it began, and everything at once.
-//! The runner is ended first, whoever else is away; that the message is to end is durable before anything else, so
-//! that it does not come back whatever dies then.
+//! Ends that persons ask for: a turn is cancelled, a message is recalled before it begins, and everything is stopped at once. The runner
+//! is ended first, whichever peers are away. The decision is durable before anything else, so that the message does not come back after a
+//! crash.
 
-use crate::desk::{Desk, Live, Phase};
-use crate::ending::{EndPort, Told, told};
-use crate::queue::Port;
-use crate::state;
+use crate::message_state;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{PendingRequest, Recorded};
+use crate::state::live::{Live, Phase};
+use crate::state::pending_end::{EndPort, OnEnd, reply_to};
+use crate::state::requests::RecallPort;
 use crate::store::{Decided, Head, Session};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::content::TEXT_BOUND;
@@ -14,35 +17,31 @@ use ipc_proto::router::{End, MessageState, RouterError, SessionName, Stopped};
 use ipc_proto::{Name, Text};
 use std::collections::BTreeMap;
 
-/// What was said in a message that is taken back.
-pub(crate) type SaidPort = Port<Result<Text<TEXT_BOUND>, RouterError>>;
-
-impl Desk {
+impl RouterState {
     /// Cancels a turn; its runner is ended at once.
     pub(crate) fn cancel(&mut self, user: Option<UserId>, turn: TurnId, port: EndPort) {
         match self.live_turn(turn) {
             Some(Live { head, .. }) if user.is_some_and(|user| user != head.user) => {
-                drop(port.send(Self::no_turn()));
+                drop(port.send(Err(RouterError::NoTurn)));
             }
             Some(Live { head, phase, .. }) => match phase {
-                Phase::Ending(closing) if closing.finished.end == End::Cancelled => closing.wait(told(port)),
-                Phase::Ending(_) => drop(port.send(Self::no_turn())),
+                Phase::Ending(closing) if closing.finished.end == End::Cancelled => {
+                    closing.wait(reply_to(port))
+                }
+                Phase::Ending(_) => drop(port.send(Err(RouterError::NoTurn))),
                 _ => {
                     let seq = head.seq;
-                    self.cancel_with(seq, "by its person", Some(told(port)));
+                    self.cancel_with(seq, "by its person", Some(reply_to(port)));
                 }
             },
-            None => {
-                let said = self.cancelled_before(user, turn);
-                drop(port.send(said));
-            }
+            None => drop(port.send(self.cancelled_before(user, turn))),
         }
     }
 
     fn cancelled_before(&self, user: Option<UserId>, turn: TurnId) -> Result<(), RouterError> {
         let head = self.store.message_of(turn)?.ok_or(RouterError::NoTurn)?;
         let theirs = user.is_none_or(|user| user == head.user);
-        if theirs && head.state == MessageState::Cancelled { Ok(()) } else { Self::no_turn() }
+        if theirs && head.state == MessageState::Cancelled { Ok(()) } else { Err(RouterError::NoTurn) }
     }
 
     /// Cancels a turn for the host's own reason.
@@ -50,9 +49,9 @@ impl Desk {
         self.cancel_with(seq, why, None);
     }
 
-    fn cancel_with(&mut self, seq: i64, why: &str, told: Option<Told>) {
+    fn cancel_with(&mut self, seq: i64, why: &str, on_end: Option<OnEnd>) {
         self.end_runner(seq);
-        self.end_without_answer(seq, End::Cancelled, why, told);
+        self.end_without_answer(seq, End::Cancelled, why, on_end);
     }
 
     fn end_runner(&mut self, seq: i64) {
@@ -62,39 +61,39 @@ impl Desk {
         }
     }
 
-    /// Takes back a message that has not begun, and gives back what was said in it.
-    pub(crate) fn recall(&mut self, user: Option<UserId>, id: MessageId, port: SaidPort) {
-        if let Some(waiting) = self.taking.get_mut(&id) {
+    /// Recalls a message that has not begun, and returns its text.
+    pub(crate) fn recall(&mut self, user: Option<UserId>, id: MessageId, port: RecallPort) {
+        if let Some(waiting) = self.pending_steering.get_mut(&id) {
             return waiting.push((user, port));
         }
-        let (head, said) = match self.said_by(user, id) {
+        let (head, text) = match self.message_text(user, id) {
             Ok(found) => found,
             Err(refusal) => return drop(port.send(Err(refusal))),
         };
-        let told: Told = Box::new(move |ended| drop(port.send(ended.map(|()| said))));
+        let on_end: OnEnd = Box::new(move |ended| drop(port.send(ended.map(|()| text))));
         let Some(live) = self.live(head.seq) else {
             let recalled = head.state == MessageState::Recalled;
-            return told(if recalled { Ok(()) } else { Err(RouterError::TooLate(head.state)) });
+            return on_end(if recalled { Ok(()) } else { Err(RouterError::TooLate(head.state)) });
         };
         match &mut live.phase {
-            Phase::Ending(closing) if closing.finished.end == End::Recalled => closing.wait(told),
-            Phase::Ending(closing) => told(Err(RouterError::TooLate(state::of_end(&closing.finished.end)))),
-            _ if live.head.attempts > 0 => told(Err(RouterError::TooLate(live.head.state))),
-            _ => self.end_without_answer(head.seq, End::Recalled, "", Some(told)),
+            Phase::Ending(closing) if closing.finished.end == End::Recalled => closing.wait(on_end),
+            Phase::Ending(closing) => {
+                on_end(Err(RouterError::TooLate(message_state::of_end(&closing.finished.end))))
+            }
+            _ if live.head.attempts > 0 => on_end(Err(RouterError::TooLate(live.head.state))),
+            _ => self.end_without_answer(head.seq, End::Recalled, "", Some(on_end)),
         }
     }
 
-    /// A message of this user, and its words.
-    fn said_by(&self, user: Option<UserId>, id: MessageId) -> Result<(Head, Text<TEXT_BOUND>), RouterError> {
-        let head = self.letter(user, id)?;
-        let (content, ..) = self.store.said_without_media(head.seq)?;
+    /// A message of this user, and its text.
+    fn message_text(
+        &self,
+        user: Option<UserId>,
+        id: MessageId,
+    ) -> Result<(Head, Text<TEXT_BOUND>), RouterError> {
+        let head = self.find_message(user, id)?;
+        let (content, ..) = self.store.content_without_media(head.seq)?;
         Ok((head, Text::clip(&content.plain())))
-    }
-
-    /// The message of this id, if it is this user's to see.
-    pub(crate) fn letter(&self, user: Option<UserId>, id: MessageId) -> Result<Head, RouterError> {
-        let head = self.store.message(id)?.filter(|head| user.is_none_or(|user| user == head.user));
-        head.ok_or(RouterError::NoMessage)
     }
 
     /// Ends everything of a session, of a user or of everybody, now. Asked `again`, it also counts what is ending
@@ -122,9 +121,10 @@ impl Desk {
         let durable = self.decide(&ends.collect::<Vec<_>>());
         kit::fault_point!("router.stop.committed");
         let stopped = self.counted(&all, before);
-        self.record(stop_event(session.as_ref(), by), move |_, recorded| {
-            drop(port.send(if recorded && durable { Ok(stopped) } else { Err(RouterError::NotDurable) }));
-        });
+        self.record(
+            stop_event(session.as_ref(), by),
+            Recorded::Request(PendingRequest::Stopped { stopped, durable, port }),
+        );
         for seq in all {
             self.end_as_decided(seq, End::Cancelled, &note, durable, None);
         }
@@ -136,9 +136,9 @@ impl Desk {
         heads.iter().fold(before, counting)
     }
 
-    /// What a stop with this note has decided to end, in this life and by the end of the one before.
+    /// The messages that a stop with this note has decided to end, in this life of the process and in the one before.
     fn stopped_before(&mut self, note: &str, meant: impl Fn(&Head) -> bool) -> Stopped {
-        let found = self.found_ending.iter().filter(|(head, by)| by == note && meant(head));
+        let found = self.ends_at_start.iter().filter(|(head, by)| by == note && meant(head));
         let mut heads: BTreeMap<i64, Head> = found.map(|(head, _)| (head.seq, head.clone())).collect();
         let ending = self.live_where(|live| match &live.phase {
             Phase::Ending(closing) => closing.is_stop(note) && meant(&live.head),

@@ -1,14 +1,14 @@
-//! Accepting a message: it is checked, given its session and workspace, and made durable in one change. Only then
-//! is it acknowledged; a message that cannot be made durable is refused, and nothing of it stays.
+//! Acceptance of a message: it is checked, gets its session and workspace, and becomes durable in one change. Only then is it
+//! acknowledged. A message that cannot be made durable is refused, and nothing of it stays.
 
-use crate::desk::Desk;
-use crate::events::About;
-use crate::store::{Fresh, Head, Said, Session, Store, StoreFault, Workspace};
+use crate::state::RouterState;
+use crate::state::live::{Acceptance, Live, Phase};
+use crate::store::{Head, NewMessage, Session, SteeringTarget, Store, StoreFault, Workspace};
+use ipc_proto::Name;
 use ipc_proto::content::{IMAGES_BOUND, TEXT_BOUND};
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::router::{Accepted, EventName, MessageState, RouterError, Submission, Task};
-use ipc_proto::{Name, Text};
+use ipc_proto::router::{Accepted, MessageState, RouterError, Submission, Task};
 use std::collections::HashSet;
 
 /// Jails with a loopback that one user may have under way: programs, those that wait included, and sessions that an engine
@@ -21,34 +21,34 @@ const USUAL_MS: u64 = 5000;
 /// The longest hint, seconds.
 const LONGEST_HINT: u64 = 60;
 
-/// What has to be made besides the message.
-enum Making {
-    Nothing,
-    Session(Box<Session>, Space),
+/// The place of a message: a session that is there, or one that is made with it.
+enum Placement {
+    Existing,
+    NewSession(Box<Session>, Space),
 }
 
-/// Where a new session works.
+/// The workspace of a new session.
 enum Space {
-    /// In a workspace that is there.
-    There(Workspace),
-    /// In one that was forgotten.
+    /// A workspace that is there.
+    Known(Workspace),
+    /// A workspace that was forgotten.
     Forgotten(Workspace),
-    /// In a new one.
+    /// A new workspace.
     New(Workspace),
 }
 
-impl Desk {
+impl RouterState {
     /// Accepts a message.
     pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
         self.submit_with(submission, None, None)
     }
 
-    /// Accepts a message that came with this key of the API, which pays for its turn, or that was said into a turn.
+    /// Accepts a message, with the key of the API that pays for its turn, and the turn that it steers.
     pub(crate) fn submit_with(
         &mut self,
         submission: &Submission,
         key: Option<KeyId>,
-        said: Option<Said>,
+        target: Option<SteeringTarget>,
     ) -> Result<Accepted, RouterError> {
         let bytes = check(submission)?;
         let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
@@ -56,13 +56,13 @@ impl Desk {
         if let Some(head) = self.store.message_keyed(user, &submission.channel, &submission.key)? {
             return Ok(self.accepted(&head));
         }
-        let (session, making) = self.place(submission, user, user_name)?;
+        let (session, placement) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
-        self.may_show(submission, session, &making)?;
+        self.may_show(submission, session, &placement)?;
         self.room(session, user)?;
-        self.may_run(user, session, &submission.task, &making)?;
+        self.may_run(user, session, &submission.task, &placement)?;
         kit::fault_point!("router.submit.checked");
-        let fresh = Fresh {
+        let fresh = NewMessage {
             id: MessageId::random(),
             turn: TurnId::random(),
             session,
@@ -71,7 +71,7 @@ impl Desk {
             bytes,
             now_ms: self.now.ms,
         };
-        let seq = keep(&mut self.store, &fresh, (&making, said), &raise)?;
+        let seq = store_message(&mut self.store, &fresh, (&placement, target), &raise)?;
         kit::fault_point!("router.submit.committed");
         let head = Head {
             seq,
@@ -88,53 +88,34 @@ impl Desk {
             bytes,
             key,
         };
-        self.tell_of(&head, matches!(making, Making::Session(..)));
-        self.take_in(head.clone());
+        self.publish_received(&head, matches!(placement, Placement::NewSession(..)));
+        self.enqueue(head.clone());
         Ok(self.accepted(&head))
     }
 
-    /// A message that was accepted, and how many wait before it.
-    pub(crate) fn accepted(&self, head: &Head) -> Accepted {
-        let waiting = u32::try_from(self.lanes.before(head.session, head.seq)).unwrap_or(u32::MAX);
-        Accepted { message: head.id, turn: head.turn, session: head.session, waiting }
+    /// Queues a message that has just become durable. Its sender does not wait for what comes next.
+    pub(crate) fn enqueue(&mut self, head: Head) {
+        self.lanes.join(head.session, self.lane_user(head.user), head.seq);
+        self.admission.join(head.seq);
+        self.live.insert(Live::new(head, Phase::Accepted, Acceptance::Unrecorded));
+        self.drive_after_reply = true;
     }
 
-    pub(crate) fn tell_of(&mut self, head: &Head, new_session: bool) {
-        let about = About { session: Some(head.session), subject: Some(&head.channel), ..About::default() };
-        if new_session {
-            self.tell(EventName::SessionStarted, &about);
-        }
-        let about = About { turn: Some(head.turn), message: Some(head.id), ..about };
-        self.tell(EventName::MessageReceived, &about);
-    }
-
-    /// Tells where a message has come to.
-    pub(crate) fn tell_where(&mut self, head: &Head, name: EventName, detail: Option<&str>) {
-        let about = About {
-            session: Some(head.session),
-            turn: Some(head.turn),
-            message: Some(head.id),
-            subject: Some(&head.channel),
-            detail,
-        };
-        self.tell(name, &about);
-    }
-
-    /// The session a message belongs to, and what has to be made for it.
+    /// The session of a message, and its place.
     fn place(
         &self,
         submission: &Submission,
         user: UserId,
         user_name: Name,
-    ) -> Result<(SessionId, Making), RouterError> {
+    ) -> Result<(SessionId, Placement), RouterError> {
         let Some(session) = self.store.session_known(user, &submission.session)? else {
             let session = self.new_session(submission, user, user_name)?;
-            return Ok((session.0.id, Making::Session(Box::new(session.0), session.1)));
+            return Ok((session.0.id, Placement::NewSession(Box::new(session.0), session.1)));
         };
         if session.ended {
             return Err(RouterError::SessionOver);
         }
-        // Of a name that nobody has, that is what is wrong, and not that the session has another.
+        // An unknown agent is the error to report, rather than that the session has another.
         submission.agent.iter().try_for_each(|agent| self.known_agent(agent))?;
         let other_agent = submission.agent.as_ref().is_some_and(|agent| *agent != session.agent);
         let other_workspace = submission.workspace.is_some_and(|workspace| workspace != session.workspace);
@@ -142,7 +123,7 @@ impl Desk {
             return Err(RouterError::Taken);
         }
         self.known_agent(&session.agent)?;
-        Ok((session.id, Making::Nothing))
+        Ok((session.id, Placement::Existing))
     }
 
     fn new_session(
@@ -154,7 +135,7 @@ impl Desk {
         let agent = submission.agent.clone().unwrap_or_else(|| Name::clip(DEFAULT_AGENT));
         self.known_agent(&agent)?;
         let space = self.space(submission, user)?;
-        let (Space::There(workspace) | Space::Forgotten(workspace) | Space::New(workspace)) = &space;
+        let (Space::Known(workspace) | Space::Forgotten(workspace) | Space::New(workspace)) = &space;
         let session = Session {
             id: SessionId::random(),
             user,
@@ -182,7 +163,7 @@ impl Desk {
                 Err(RouterError::NoWorkspace)
             }
             Some(workspace) if workspace.gone => Ok(Space::Forgotten(workspace)),
-            Some(workspace) => Ok(Space::There(workspace)),
+            Some(workspace) => Ok(Space::Known(workspace)),
             None if wanted.is_some() && !self.attached.is_of(id, user) => Err(RouterError::NoWorkspace),
             None => {
                 let attached = wanted.is_some();
@@ -192,51 +173,43 @@ impl Desk {
         }
     }
 
-    pub(crate) fn known_agent(&self, agent: &str) -> Result<(), RouterError> {
-        if self.config.agents.contains_key(agent) {
-            return Ok(());
-        }
-        let names: Vec<&str> = self.config.agents.keys().map(String::as_str).collect();
-        Err(RouterError::NoAgent(Text::clip(&names.join(", "))))
-    }
-
     /// The agent that answers in a session.
-    fn agent_of(&self, session: SessionId, making: &Making) -> Result<Name, StoreFault> {
-        match making {
-            Making::Session(session, _) => Ok(session.agent.clone()),
-            Making::Nothing => Ok(self.store.session(session)?.agent),
+    fn agent_of(&self, session: SessionId, placement: &Placement) -> Result<Name, StoreFault> {
+        match placement {
+            Placement::NewSession(session, _) => Ok(session.agent.clone()),
+            Placement::Existing => Ok(self.store.session(session)?.agent),
         }
     }
 
-    /// Returns whether the images of a message can be put before its agent's model: who sends them in vain is told at once.
+    /// Fails if a message has images and its agent's model takes none.
     fn may_show(
         &self,
         submission: &Submission,
         session: SessionId,
-        making: &Making,
+        placement: &Placement,
     ) -> Result<(), RouterError> {
         if submission.task.images(&submission.content).next().is_none() {
             return Ok(());
         }
-        let agent = self.agent_of(session, making)?;
+        let agent = self.agent_of(session, placement)?;
         let sees = self.config.agents.get(agent.as_str()).is_some_and(|agent| agent.sees);
         if sees { Ok(()) } else { Err(RouterError::NoVision(agent)) }
     }
 
-    /// Returns whether a user may run one more program, or be answered by one more engine: each may be hours under way, in one of
-    /// the places for turns. Messages of one session go one after the other, so an engine counts once for all of them.
+    /// Fails if a user may not run one more program or engine: each may run for hours, in one of the places for turns. Messages of one
+    /// session go one after the other, so an engine counts once for all of them.
     fn may_run(
         &self,
         user: UserId,
         session: SessionId,
         task: &Task,
-        making: &Making,
+        placement: &Placement,
     ) -> Result<(), RouterError> {
         let agents = &self.config.agents;
         let answers = |agent: &str| agents.get(agent).is_some_and(|agent| agent.engine.is_some());
         let engine = match task {
             Task::Chat if agents.values().all(|agent| agent.engine.is_none()) => false,
-            Task::Chat => answers(&self.agent_of(session, making)?),
+            Task::Chat => answers(&self.agent_of(session, placement)?),
             _ => false,
         };
         if !engine && !matches!(task, Task::Run(_)) {
@@ -245,7 +218,7 @@ impl Desk {
         let (mut runs, mut engines) = (0, HashSet::new());
         for head in self.heads_where(|live| live.head.user == user) {
             let here = head.session;
-            match self.store.said_without_media(head.seq)?.1 {
+            match self.store.content_without_media(head.seq)?.1 {
                 Task::Run(_) => runs += 1,
                 Task::Chat if answers(&self.store.session(here)?.agent) => drop(engines.insert(here)),
                 _ => {}
@@ -258,17 +231,17 @@ impl Desk {
         Ok(())
     }
 
-    /// Returns whether one more message may wait.
+    /// Fails if no more messages may wait.
     pub(crate) fn room(&self, session: SessionId, user: UserId) -> Result<(), RouterError> {
         self.disk_has_room()?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
         if here >= self.config.queue_per_session {
-            // These go one after the other.
+            // Messages of one session go one after the other.
             return Err(busy(here, 1));
         }
         let theirs = count(self.lanes.waiting_of(user));
-        if theirs >= self.config.queue_per_user && !self.whose(user).owner {
+        if theirs >= self.config.queue_per_user && !self.is_owner(user) {
             return Err(busy(theirs, self.config.turns_per_user));
         }
         if all >= self.config.queue_total {
@@ -278,16 +251,16 @@ impl Desk {
     }
 }
 
-/// What is known of a directory that a user attaches: what its owner declares of it when they attach it first.
-/// Without that nothing is: its files may be from anywhere.
+/// The label of a directory that a user attaches: as its owner declares when they attach it first. Without a declaration its files may
+/// be from anywhere.
 fn found_there(declared: Option<(Trust, Class)>) -> Label {
     let (trust, class) = declared.unwrap_or((Trust::Untrusted, Class::Internal));
-    // The host's own words stand in no directory of a person's.
+    // No directory of a person holds the host's own text.
     Label::of(trust.max(Trust::User), class, "workspace")
 }
 
-/// What a declaration raises of a directory that was attached before: it is joined to what is known, and so can
-/// make nothing more trusted.
+/// The label that a declaration raises of a directory that was attached before. It is joined to the label that is there, and so makes
+/// nothing more trusted.
 fn raises(submission: &Submission) -> Option<(WorkspaceId, Label)> {
     let declared = submission.workspace_label?;
     Some((submission.workspace?, found_there(Some(declared))))
@@ -303,7 +276,7 @@ fn busy(waiting: u32, at_once: u32) -> RouterError {
 /// Bytes of text of a message that may be accepted.
 pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
     let bytes = submission.content.plain().len();
-    // A command, a put or a get says by itself what is wanted.
+    // A command, a put or a get needs no text.
     let chat = submission.task == Task::Chat;
     let empty = chat && submission.content.parts.is_empty();
     let over = bytes > TEXT_BOUND || (chat && submission.content.image_bytes() > IMAGES_BOUND);
@@ -313,17 +286,17 @@ pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
     u32::try_from(bytes).map_err(|_| RouterError::BadMessage)
 }
 
-/// Makes a message durable with whatever is new about it.
-fn keep(
+/// Makes a message durable together with its new session and workspace.
+fn store_message(
     store: &mut Store,
-    fresh: &Fresh<'_>,
-    (making, said): (&Making, Option<Said>),
+    fresh: &NewMessage<'_>,
+    (placement, target): (&Placement, Option<SteeringTarget>),
     raise: &Option<(WorkspaceId, Label)>,
 ) -> Result<i64, StoreFault> {
     store.commit(|tx| {
-        if let Making::Session(session, space) = making {
+        if let Placement::NewSession(session, space) = placement {
             match space {
-                Space::There(_) => {}
+                Space::Known(_) => {}
                 Space::Forgotten(workspace) => tx.recall_workspace(workspace.id)?,
                 Space::New(workspace) => tx.add_workspace(workspace)?,
             }
@@ -333,7 +306,7 @@ fn keep(
             tx.raise_workspace(*workspace, label)?;
         }
         let seq = tx.accept(fresh)?;
-        said.map_or(Ok(()), |said| tx.say_into(seq, said))?;
+        target.map_or(Ok(()), |target| tx.set_steering_target(seq, target))?;
         Ok(seq)
     })
 }

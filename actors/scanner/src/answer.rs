@@ -30,7 +30,7 @@ pub fn of_class(report: &Report, class: Class) -> usize {
     report.findings.iter().filter(|finding| finding.family.class() == class).count()
 }
 
-/// What the content shows of itself: keys are secret, personal data is sensitive.
+/// The class that the content itself shows: keys are secret, personal data is sensitive.
 fn class(report: &Report) -> label::Class {
     if of_class(report, Class::Secret) > 0 {
         label::Class::Secret

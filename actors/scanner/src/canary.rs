@@ -5,13 +5,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// What every canary begins with.
+/// The prefix of every canary.
 pub const PREFIX: &str = "CANARY-";
 /// Hexadecimal digits after the prefix.
 const DIGITS: usize = 32;
 /// Characters of the canary that must be seen together: 64 bits, so chance does not matter.
 const PART: usize = 16;
-/// A trailing piece of a needle shorter than this is not held back for.
+/// A trailing piece of a pattern shorter than this is not held back for.
 const SHORTEST_TAIL: usize = 3;
 
 /// The canary of one turn, from 16 random bytes: `CANARY-` and 32 hexadecimal digits.
@@ -22,36 +22,36 @@ pub fn new(random: [u8; 16]) -> String {
 
 /// Everything to look for on behalf of one canary, made once a scan.
 #[derive(Debug, Default)]
-pub(crate) struct Needles {
+pub(crate) struct Patterns {
     /// Looked for among the letters and digits of the text, in lower case.
     squeezed: Vec<String>,
     /// Looked for among the base64 characters of the text, case kept.
     base64: Vec<String>,
 }
 
-impl Needles {
-    /// The needles of `canary`. A canary with fewer than 16 letters and digits is no canary and is never found.
+impl Patterns {
+    /// The patterns of `canary`. A canary with fewer than 16 letters and digits is no canary and is never found.
     pub(crate) fn new(canary: Option<&str>) -> Self {
         let body: String = canary.unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
         let body = body.get(body.len().saturating_sub(DIGITS)..).unwrap_or_default().to_ascii_lowercase();
         if body.len() < PART {
             return Self::default();
         }
-        let mut needles = Self::default();
+        let mut patterns = Self::default();
         for part in [body.get(..PART), body.get(body.len() - PART..)].into_iter().flatten() {
             let upper = part.to_ascii_uppercase();
             let reversed: String = part.chars().rev().collect();
             let rotated = part.chars().map(rotated).collect();
-            needles.squeezed.extend([
+            patterns.squeezed.extend([
                 hexadecimal(part),
                 hexadecimal(&upper),
                 part.to_owned(),
                 reversed,
                 rotated,
             ]);
-            needles.base64.extend(aligned(part).chain(aligned(&upper)));
+            patterns.base64.extend(aligned(part).chain(aligned(&upper)));
         }
-        needles
+        patterns
     }
 
     /// Returns whether the text holds the canary in any of its forms.
@@ -61,8 +61,8 @@ impl Needles {
         }
         let squeezed = squeeze(text);
         let encoded = encoded(text);
-        self.squeezed.iter().any(|needle| memchr::memmem::find(&squeezed, needle.as_bytes()).is_some())
-            || self.base64.iter().any(|needle| memchr::memmem::find(&encoded, needle.as_bytes()).is_some())
+        self.squeezed.iter().any(|pattern| memchr::memmem::find(&squeezed, pattern.as_bytes()).is_some())
+            || self.base64.iter().any(|pattern| memchr::memmem::find(&encoded, pattern.as_bytes()).is_some())
     }
 
     /// From where on the end of `text` may be the beginning of a canary; the text's length if it cannot be.
@@ -71,8 +71,8 @@ impl Needles {
         let encoded: Vec<(usize, u8)> = positions(text, |byte| in_base64(*byte)).collect();
         let lower: Vec<u8> = letters.iter().map(|(_, byte)| byte.to_ascii_lowercase()).collect();
         let cased: Vec<u8> = encoded.iter().map(|(_, byte)| standard(*byte)).collect();
-        let squeezed = self.squeezed.iter().filter_map(|needle| begun(&lower, needle)).max();
-        let base64 = self.base64.iter().filter_map(|needle| begun(&cased, needle)).max();
+        let squeezed = self.squeezed.iter().filter_map(|pattern| begun(&lower, pattern)).max();
+        let base64 = self.base64.iter().filter_map(|pattern| begun(&cased, pattern)).max();
         let at = |list: &[(usize, u8)], length: usize| list.get(list.len() - length).map(|(at, _)| *at);
         let first = squeezed.and_then(|length| at(&letters, length));
         let second = base64.and_then(|length| at(&encoded, length));
@@ -80,11 +80,11 @@ impl Needles {
     }
 }
 
-/// The longest beginning of `needle` that `text` ends with.
-fn begun(text: &[u8], needle: &str) -> Option<usize> {
-    (SHORTEST_TAIL..needle.len())
+/// The longest beginning of `pattern` that `text` ends with.
+fn begun(text: &[u8], pattern: &str) -> Option<usize> {
+    (SHORTEST_TAIL..pattern.len())
         .rev()
-        .find(|length| needle.as_bytes().get(..*length).is_some_and(|head| text.ends_with(head)))
+        .find(|length| pattern.as_bytes().get(..*length).is_some_and(|head| text.ends_with(head)))
 }
 
 fn positions(text: &str, keep: impl Fn(&u8) -> bool) -> impl Iterator<Item = (usize, u8)> {
@@ -144,7 +144,7 @@ mod tests {
     const CANARY: &str = "CANARY-0123456789abcdef5a3c99e1f0b7d246";
 
     fn leaked(text: &str) -> bool {
-        Needles::new(Some(CANARY)).found(text)
+        Patterns::new(Some(CANARY)).found(text)
     }
 
     #[test]
@@ -190,15 +190,15 @@ mod tests {
     #[test]
     fn an_empty_or_short_canary_is_never_found() {
         for canary in [None, Some(""), Some("CANARY-"), Some("CANARY-12")] {
-            assert!(!Needles::new(canary).found("CANARY- anything at all 12 CANARY-12"));
+            assert!(!Patterns::new(canary).found("CANARY- anything at all 12 CANARY-12"));
         }
     }
 
     #[test]
     fn the_beginning_of_a_canary_is_seen_at_the_end_of_a_text() {
-        let needles = Needles::new(Some(CANARY));
+        let patterns = Patterns::new(Some(CANARY));
         let text = "the key: 0 1 2 3 4 5 ";
-        assert_eq!(needles.tail(text), text.find('0').unwrap());
-        assert_eq!(needles.tail("nothing here"), 12);
+        assert_eq!(patterns.tail(text), text.find('0').unwrap());
+        assert_eq!(patterns.tail("nothing here"), 12);
     }
 }

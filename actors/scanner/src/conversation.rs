@@ -1,5 +1,6 @@
-//! What a conversation has tried so far, counted: an attack in small steps flags at each and is refused when the
-//! steps add up. Pure: the counters come with the call and go back with the verdict; nothing is kept here.
+//! The attempts of a conversation so far, counted: each step of an attack in small steps is flagged, and the
+//! attack is refused when the steps add up. Pure: the counters come with the call and go back with the verdict;
+//! nothing is stored here.
 
 use crate::verdict::{self, Report};
 use ipc_proto::scanner::{Conversation, Crossing, Judgement, Severity, Subject, Threat, ThreatKind};
@@ -78,7 +79,7 @@ mod tests {
 
     // Holds P8-08.
     #[test]
-    fn the_third_attempt_at_extraction_and_the_second_at_overriding_are_refused() {
+    fn the_third_extraction_and_the_second_override_are_refused() {
         use Judgement::{Block, Flag};
         let (judged, after) = sent(Crossing::ChannelInput, &[(ThreatKind::Extraction, Severity::Medium); 3]);
         assert_eq!((judged, after.extraction), (vec![Flag, Flag, Block], 3));

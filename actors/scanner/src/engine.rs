@@ -1,12 +1,13 @@
-//! The engine: every view of a text (as it is, cleaned, folded, drawn together, decoded) through the matchers, and
+//! The engine: every view of a text (as it is, cleaned, folded, put back in order, decoded) through the matchers, and
 //! one report from all that they found.
 //! Touches only the text it is given and keeps nothing between scans. Work is bounded: depth of decoding, bytes
 //! decoded, findings. Reaching a bound must hide more, never less.
 
-use crate::canary::Needles;
+use crate::canary::Patterns;
 use crate::held::Held;
 use crate::matcher::{Hit, Matcher};
 use crate::rules::{CERTAIN, Class, Family, View};
+use crate::scrambled::{self, Cues};
 use crate::span::Rewritten;
 use crate::verdict::{self, Finding, HELD, Report};
 use crate::{conversation, decode, model, normalise, span};
@@ -25,6 +26,7 @@ const DEEPEST: u8 = 3;
 pub struct Engine {
     raw: Option<Matcher>,
     folded: Option<Matcher>,
+    cues: Option<Cues>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -39,7 +41,7 @@ impl Default for Engine {
     }
 }
 
-/// What one scan has gathered so far.
+/// The findings of one scan so far.
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) findings: Vec<Finding>,
@@ -50,9 +52,9 @@ pub(crate) struct Gathered {
     pub(crate) begun: Vec<Range<usize>>,
 }
 
-/// What a text is searched for besides what the rules say.
+/// Texts that a scan looks for besides the rules.
 struct Wanted<'a> {
-    needles: Needles,
+    patterns: Patterns,
     held: &'a Held,
 }
 
@@ -64,16 +66,16 @@ struct Layer<'a> {
 }
 
 impl Engine {
-    /// Builds the two keyword automata. Patterns are compiled when first needed.
+    /// Builds the keyword automata. Patterns are compiled when first needed.
     #[must_use]
     pub fn new() -> Self {
-        Self { raw: Matcher::new(View::Raw), folded: Matcher::new(View::Folded) }
+        Self { raw: Matcher::new(View::Raw), folded: Matcher::new(View::Folded), cues: Cues::new() }
     }
 
-    /// Returns whether both automata were built; a scanner that is not ready must not serve.
+    /// Returns whether all automata were built; a scanner that is not ready must not serve.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
-        self.raw.is_some() && self.folded.is_some()
+        self.raw.is_some() && self.folded.is_some() && self.cues.is_some()
     }
 
     /// Scans a text whole, by the subject's crossing and profile and in the light of its conversation, which comes
@@ -128,7 +130,7 @@ impl Engine {
 
     pub(crate) fn gather(&self, text: &str, canary: Option<&str>, held: &Held) -> Gathered {
         let mut gathered = Gathered::default();
-        let wanted = Wanted { needles: Needles::new(canary), held };
+        let wanted = Wanted { patterns: Patterns::new(canary), held };
         self.layer(&Layer { text, depth: 0, back: &|range| range }, &wanted, &mut gathered);
         settle(&mut gathered.findings, text);
         gathered
@@ -150,6 +152,7 @@ impl Engine {
         self.folded_rules(&cleaned, gathered);
         if layer.depth < DEEPEST {
             self.carried(layer, normalise::hidden(layer.text), wanted, gathered);
+            self.carried(layer, scrambled::turned(layer.text), wanted, gathered);
             self.carried(&cleaned, decode::layers(cleaned.text), wanted, gathered);
         }
     }
@@ -170,7 +173,7 @@ impl Engine {
     /// All that is looked for byte for byte: the raw rules, the canary, the host's own secrets.
     fn literally(&self, layer: &Layer<'_>, wanted: &Wanted<'_>, gathered: &mut Gathered) {
         self.raw_rules(layer, gathered);
-        gathered.canary |= wanted.needles.found(layer.text);
+        gathered.canary |= wanted.patterns.found(layer.text);
         let found = wanted.held.find(layer.text);
         for range in found.whole {
             gathered.held((layer.back)(range));
@@ -203,7 +206,11 @@ impl Engine {
             let span = (layer.back)(found.start..found.end);
             gathered.findings.push(Finding { start: span.start, end: span.end, ..found });
         }
-        for view in normalise::leet(&folded).into_iter().chain(normalise::drawn_together(&folded)) {
+        let mut views = normalise::leet(&folded);
+        views.extend(normalise::drawn_together(&folded));
+        views.extend(scrambled::unstacked(&folded));
+        views.extend(self.cues.iter().flat_map(|cues| cues.readings(&folded)));
+        for view in views {
             matcher.find(&view.text, |hit| gathered.add(&hit, |range| (layer.back)(view.back(&range))));
         }
     }

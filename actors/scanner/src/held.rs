@@ -1,8 +1,12 @@
 //! Finds secrets that the host itself holds, without holding them: a keyed hash of the eight bytes at every offset
-//! is looked up, and what it names is confirmed by an HMAC of the whole length. One pass; most offsets cost one
-//! multiplication and one look at a bit. It must never yield the text, and never a hit that was not confirmed,
-//! unless confirming was made too dear on purpose: then it hides the rest.
+//! is looked up, and a hit is confirmed by an HMAC of the whole length. One pass over the text as it is and one over its
+//! characters in lower case without white space, of which the fingerprints are made; most offsets cost one multiplication
+//! and one look at a bit. It must never yield the text, and never a hit that was not confirmed, unless confirming was
+//! made too dear on purpose: then it hides the rest.
 
+mod compact;
+
+use compact::Compact;
 use hmac::{Hmac, Mac};
 use ipc_proto::credproxy::{Fingerprints, WINDOW, window};
 use sha2::Sha256;
@@ -30,7 +34,7 @@ impl std::fmt::Debug for Held {
     }
 }
 
-/// What one text holds of them.
+/// The secrets of the host that one text contains.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Where each stands.
@@ -84,20 +88,31 @@ impl Held {
         if self.is_empty() {
             return found;
         }
-        let bytes = text.as_bytes();
         let mut budget = CONFIRMED;
+        self.search(text.as_bytes(), &mut budget, &mut found);
+        if let Some(compact) = Compact::of(text) {
+            let mut inner = Found::default();
+            self.search(compact.bytes(), &mut budget, &mut inner);
+            found.whole.extend(inner.whole.into_iter().filter_map(|range| compact.back(range)));
+            let open = inner.open.and_then(|at| compact.place(at));
+            found.open = found.open.into_iter().chain(open).min();
+            merge(&mut found.whole);
+        }
+        found
+    }
+
+    fn search(&self, bytes: &[u8], budget: &mut usize, found: &mut Found) {
         for (at, part) in bytes.windows(WINDOW).enumerate() {
             let Ok(part) = <[u8; WINDOW]>::try_from(part) else { continue };
             let hash = window(&self.key, part);
             let (word, bit) = place(hash);
             if self.filter.get(word).is_some_and(|word| word & bit != 0)
-                && !self.confirm(hash, bytes, at, &mut budget, &mut found)
+                && !self.confirm(hash, bytes, at, budget, found)
             {
                 found.whole.push(at..bytes.len());
-                return found;
+                return;
             }
         }
-        found
     }
 
     /// Looks whether a secret with this window stands at `at`. False when the search has become too dear.
@@ -129,6 +144,17 @@ impl Held {
     fn digest(&self, candidate: &[u8]) -> [u8; 32] {
         self.mac.clone().map_or([0; 32], |mac| mac.chain_update(candidate).finalize().into_bytes().into())
     }
+}
+
+/// Sorts the places, and drops those that lie within another.
+fn merge(places: &mut Vec<Range<usize>>) {
+    places.sort_unstable_by_key(|place| (place.start, std::cmp::Reverse(place.end)));
+    let mut end = 0;
+    places.retain(|place| {
+        let stays = place.end > end;
+        end = end.max(place.end);
+        stays
+    });
 }
 
 /// The bit of the filter for a window's hash.
@@ -173,6 +199,31 @@ mod tests {
         assert_eq!(held.find("so: hunter2-hun").open, Some(4));
         assert_eq!(held.find("so: hunter2-hunter2").open, None);
         assert_eq!(held.find("so: hunter2").open, None, "fewer bytes than a window say nothing");
+    }
+
+    // Holds P8-10.
+    #[test]
+    fn case_white_space_and_direction_hide_no_secret() {
+        let secret = "sk-live-0123abcd";
+        let backwards: String = secret.chars().rev().collect();
+        let held = held(&[secret, &backwards]);
+        let spaced: String = secret.chars().flat_map(|c| [c, '\n']).collect();
+        let wide: String = secret.chars().flat_map(|c| [c, '\u{3000}', ' ']).collect();
+        for text in [secret.to_uppercase(), backwards.clone(), spaced, wide, backwards.to_uppercase()] {
+            let text = text.trim_end();
+            let found = held.find(&format!("é: {text}, and é"));
+            let place = 4..4 + text.len();
+            assert_eq!(found.whole, std::slice::from_ref(&place), "{text}");
+        }
+        assert_eq!(held.find("so: S K - l i v e -").open, Some(4));
+    }
+
+    #[test]
+    fn more_than_four_kib_of_white_space_within_a_secret_hides_it() {
+        let held = held(&["sk-live-0123abcd"]);
+        let text = |blanks: usize| format!("SK-live-0123abc{}d", " ".repeat(blanks));
+        assert_eq!(held.find(&text(4096)).whole.len(), 1);
+        assert!(held.find(&text(4097)).whole.is_empty());
     }
 
     #[test]

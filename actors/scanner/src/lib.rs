@@ -14,6 +14,7 @@ pub mod model;
 mod normalise;
 mod published;
 pub mod rules;
+mod scrambled;
 mod span;
 pub mod stream;
 pub mod verdict;

@@ -1,8 +1,8 @@
 //! scanner judges text. It keeps nothing and opens nothing, because it reads everything hostile; it asks credproxy
 //! alone, for keyed hashes of the secrets that must not be in any text.
 
+mod fingerprints;
 mod offline;
-mod prints;
 mod server;
 
 use std::process::ExitCode;

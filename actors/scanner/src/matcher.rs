@@ -19,7 +19,7 @@ const FEWEST_DIGITS: usize = 9;
 #[derive(Debug, Clone)]
 pub(crate) struct Hit {
     pub(crate) rule: &'static Rule,
-    /// What is found: the secret itself, without its name.
+    /// The place of the secret itself, without its name.
     pub(crate) span: Range<usize>,
     /// All that the pattern took, so what streaming must not cut.
     pub(crate) whole: Range<usize>,

@@ -16,13 +16,13 @@ const HELP: &str =
 /// Bytes of one line: a text of the largest size, each byte escaped as `\u0000`, and the object around it.
 const LINE_BOUND: u64 = 6 * SCAN_BOUND as u64 + 1024;
 
-/// What is asked of one line.
+/// The question of one line.
 #[derive(Deserialize)]
 struct Line {
     text: String,
 }
 
-/// What is answered.
+/// The answer.
 #[derive(Serialize)]
 struct Answer<'a> {
     verdict: ipc_proto::scanner::Judgement,

@@ -1,7 +1,7 @@
 //! The interface: each method is one call of the engine. What the host's own secrets look like is kept up to date
 //! beside it. Of a text it may log only where it crossed and what came of it.
 
-use crate::prints::Prints;
+use crate::fingerprints::SecretSearch;
 use ipc_proto::config;
 use ipc_proto::scanner::{FRAME_BOUND, Release, SCAN_BOUND, Scanner, Subject, Verdict};
 use ipc_proto::{Name, Text};
@@ -34,7 +34,7 @@ impl Actor for Scanning {
     }
 
     async fn start(engine: Engine, host: Host) -> Self {
-        Self { server: Server { engine: Rc::new(engine), prints: Prints::follow(&host) } }
+        Self { server: Server { engine: Rc::new(engine), secrets: SecretSearch::follow(&host) } }
     }
 
     async fn serve(&self, edge: Edge) {
@@ -45,12 +45,12 @@ impl Actor for Scanning {
 #[derive(Clone)]
 struct Server {
     engine: Rc<Engine>,
-    prints: Prints,
+    secrets: SecretSearch,
 }
 
 impl Scanner for Server {
     async fn scan(self, _: Context, subject: Subject, text: Text<SCAN_BOUND>) -> Verdict {
-        let held: Rc<Held> = self.prints.now().await;
+        let held: Rc<Held> = self.secrets.now().await;
         let (report, conversation) = self.engine.judge(&subject, &held, &text);
         tracing::debug!(
             crossing = ?subject.crossing,
@@ -71,7 +71,7 @@ impl Scanner for Server {
         last: bool,
         canary: Option<Name>,
     ) -> Release {
-        let held: Rc<Held> = self.prints.now().await;
+        let held: Rc<Held> = self.secrets.now().await;
         let ready = scanner::ready(&self.engine, &held, &pending, last, canary.as_deref());
         let redactions = answer::of_class(&ready.report, Class::Secret);
         tracing::debug!(

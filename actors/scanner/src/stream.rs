@@ -3,7 +3,7 @@
 //! Touches only the pending text and keeps nothing: the caller gives all that is not yet released, each time. It must
 //! never cut inside a match, inside an open run that may grow into one, or after a word that announces one.
 
-use crate::canary::Needles;
+use crate::canary::Patterns;
 use crate::engine::{Engine, Gathered, redacted};
 use crate::held::Held;
 use crate::verdict::{self, Finding, Report};
@@ -21,7 +21,7 @@ const LONGEST_KEYWORD: usize = 32;
 /// Lines of base64 at least this wide may belong together.
 const WRAPPED: usize = 60;
 
-/// What may leave now.
+/// The part that may leave now.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ready {
     /// Text to release, secrets already redacted. Empty when a canary leaked: the caller replaces the whole reply.
@@ -38,7 +38,7 @@ pub struct Ready {
 #[must_use]
 pub fn ready(engine: &Engine, held: &Held, pending: &str, last: bool, canary: Option<&str>) -> Ready {
     let gathered = engine.gather(pending, canary, held);
-    // What is cut out of a stream does not depend on the profile, so any will do.
+    // The cuts in a stream do not depend on the profile, so any will do.
     let judge = |findings, leaked| verdict::judge(Direction::Output, Profile::Paranoid, findings, leaked);
     if gathered.canary {
         let report = judge(gathered.findings, true);
@@ -47,7 +47,7 @@ pub fn ready(engine: &Engine, held: &Held, pending: &str, last: bool, canary: Op
     let consumed = if last {
         pending.len()
     } else {
-        cut(engine, pending, &gathered, &Needles::new(canary), begun(held, pending, &gathered))
+        cut(engine, pending, &gathered, &Patterns::new(canary), begun(held, pending, &gathered))
     };
     let inside = |finding: &Finding| finding.start < consumed && finding.end <= consumed;
     let findings: Vec<Finding> = gathered.findings.into_iter().filter(inside).collect();
@@ -55,8 +55,8 @@ pub fn ready(engine: &Engine, held: &Held, pending: &str, last: bool, canary: Op
     Ready { release, consumed, report: judge(findings, false) }
 }
 
-/// From where on the end of the text may be the beginning of a secret that the host holds. Fewer characters than a
-/// window has say nothing about that, so so many are always held while there are such secrets.
+/// The place from which on the end of the text may be the beginning of a secret that the host holds. Fewer characters
+/// than a window has, white space aside, say nothing about that: so many are always held while there are such secrets.
 fn begun(held: &Held, text: &str, gathered: &Gathered) -> usize {
     if held.is_empty() {
         return text.len();
@@ -64,15 +64,16 @@ fn begun(held: &Held, text: &str, gathered: &Gathered) -> usize {
     let unseen = |end: usize| text.get(end..).unwrap_or_default().chars().all(normalise::invisible);
     let open = |range: &&Range<usize>| unseen(range.end) && text.len() - range.start < LONGEST_OPEN;
     let begun = gathered.begun.iter().filter(open).map(|range| range.start).min();
-    let mut seen = text.char_indices().rev().filter(|(_, c)| !normalise::invisible(*c));
+    let mut seen = text.char_indices().rev().filter(|(_, c)| !normalise::invisible(*c) && !c.is_whitespace());
     let short = seen.nth(WINDOW - 2).map_or(0, |(at, _)| run_start(text, at));
+    let short = if text.len() - short < LONGEST_OPEN { short } else { text.len() };
     begun.unwrap_or(text.len()).min(short)
 }
 
 /// The furthest place at which the pending text can be cut.
-fn cut(engine: &Engine, text: &str, gathered: &Gathered, needles: &Needles, begun: usize) -> usize {
+fn cut(engine: &Engine, text: &str, gathered: &Gathered, patterns: &Patterns, begun: usize) -> usize {
     let extents = &gathered.extents;
-    let mut cut = settled_end(text).min(floor_of_tail(text, needles.tail(text))).min(begun);
+    let mut cut = settled_end(text).min(floor_of_tail(text, patterns.tail(text))).min(begun);
     let half = engine.half_keyword(text);
     if half < text.len() {
         cut = cut.min(run_start(text, half));

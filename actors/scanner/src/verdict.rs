@@ -1,4 +1,4 @@
-//! What a scan answers: findings, a score from all of them together, threats by kind, and a judgement by direction
+//! The verdict of a scan: findings, a score from all of them together, threats by kind, and a judgement by direction
 //! and profile. It may touch only findings, never the text. It must never let one weak sign block by itself, nor let
 //! a found secret leave with a pass.
 
@@ -11,7 +11,7 @@ use ipc_proto::scanner::{Direction, Judgement, Profile, Severity, Threat, Threat
 pub struct Finding {
     /// The rule's id, unique over all families.
     pub rule: &'static str,
-    /// What kind of finding it is.
+    /// The finding's kind.
     pub family: Family,
     /// How much this finding alone says, 0 (worth knowing) to 100 (certain).
     pub weight: u8,
@@ -24,13 +24,13 @@ pub struct Finding {
 /// The answer to one scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// What to do.
+    /// The judgement.
     pub judgement: Judgement,
     /// All evidence combined, 0 to 1.
     pub score: f32,
-    /// What was found, by start; at most [`crate::engine::MOST_FINDINGS`].
+    /// The findings, by start; at most [`crate::engine::MOST_FINDINGS`].
     pub findings: Vec<Finding>,
-    /// What it comes to, the worst first, one of each kind.
+    /// The threats, the worst first, one of each kind.
     pub threats: Vec<Threat>,
     /// True if the turn's canary was found, plain or transformed.
     pub canary_leaked: bool,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_flags_on_the_way_in_and_blocks_on_the_way_out_at_every_profile() {
+    fn a_secret_flags_on_the_way_in_and_blocks_on_the_way_out() {
         for profile in [Profile::Paranoid, Profile::Standard, Profile::PowerUser] {
             let secret = vec![found("a", Family::Secret, 60)];
             let way = |direction| judge(direction, profile, secret.clone(), false).judgement;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_evidence_is_refused_by_a_strict_profile_and_flagged_by_a_lenient_one() {
+    fn a_strict_profile_refuses_evidence_that_a_lenient_one_flags() {
         for (weight, refused) in [(50, 0), (60, 0), (75, 1), (85, 2), (95, 3)] {
             let profiles = [Profile::Paranoid, Profile::Standard, Profile::PowerUser];
             let by = |profile| {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resemblance_flags_what_comes_in_blocks_nothing_by_itself_and_says_nothing_of_what_goes_out() {
+    fn a_resemblance_flags_input_alone_and_blocks_nothing_by_itself() {
         for profile in [Profile::Paranoid, Profile::Standard, Profile::PowerUser] {
             let by =
                 |direction| judge(direction, profile, vec![found(RESEMBLES, Family::Override, 50)], false);

@@ -26,7 +26,10 @@ const SPACED: &str = "my dog barks at noon";
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "the two secrets above are long enough")]
 static HELD: LazyLock<Held> = LazyLock::new(|| {
     let key = [3; 32];
-    let print = |secret: &str| Fingerprint {
+    // As credproxy makes them: in lower case, without white space, in both directions.
+    let forwards = |secret: &str| secret.replace(' ', "").to_lowercase();
+    let both = |secret: &str| [forwards(secret), forwards(secret).chars().rev().collect()];
+    let print = |secret: String| Fingerprint {
         length: u32::try_from(secret.len()).unwrap(),
         window: window(&key, secret.as_bytes()[..WINDOW].try_into().unwrap()),
         whole: Hmac::<Sha256>::new_from_slice(&key)
@@ -36,7 +39,11 @@ static HELD: LazyLock<Held> = LazyLock::new(|| {
             .into_bytes()
             .into(),
     };
-    Held::new(&Fingerprints { version: 1, key, prints: List::clip([print(OWN), print(SPACED)]) })
+    Held::new(&Fingerprints {
+        version: 1,
+        key,
+        prints: List::clip([OWN, SPACED].into_iter().flat_map(both).map(print)),
+    })
 });
 
 /// Streams `text` in the pieces that `cuts` make and gives what came out.
@@ -116,6 +123,10 @@ fn forms(plain: &str) -> Vec<String> {
         twice,
         before,
         behind_a_letter,
+        plain.to_uppercase(),
+        plain.chars().rev().collect(),
+        plain.chars().map(String::from).collect::<Vec<_>>().join("\n"),
+        plain.as_bytes().chunks(5).map(String::from_utf8_lossy).collect::<Vec<_>>().join(" \u{3000}"),
     ]
 }
 
@@ -125,7 +136,7 @@ fn judged(crossing: Crossing, text: &str) -> scanner::Report {
 
 // Holds P8-10.
 #[test]
-fn a_secret_of_the_host_is_blocked_on_the_way_out_and_cut_out_on_the_way_in_in_every_form() {
+fn a_host_secret_in_any_form_is_blocked_going_out_and_cut_coming_in() {
     for secret in [OWN, SPACED] {
         for form in forms(secret) {
             let text = format!("well: {form} that is it");
@@ -166,7 +177,7 @@ fn a_secret_of_the_host_never_streams_out_in_two_halves() {
 
 // Holds P8-08.
 #[test]
-fn three_clumsy_attempts_at_the_prompt_are_refused_by_the_most_lenient_profile_too() {
+fn the_most_lenient_profile_refuses_three_clumsy_extractions_too() {
     let mut subject = Subject::at(Crossing::ChannelInput).by(Profile::PowerUser);
     let mut judgements = Vec::new();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! What people say to their own assistant: 300 messages of 12 kinds and 6 languages, none of which may be blocked.
+//! Messages of people to their own assistant: 300 of 12 kinds in 6 languages, none of which may be blocked.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! What is sent at each step of a fetch: the caller's method, headers and body as far as they may go, and what is left
-//! of them after a redirect. Pure.
+//! The request at each step of a fetch: the caller's method, headers and body as far as they may go, and the part of them
+//! that is left after a redirect. Pure.
 
 use address::Target;
 use bytes::Bytes;

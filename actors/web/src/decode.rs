@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 /// Bytes at the beginning of a document in which it may name its own encoding.
 const PRESCAN: usize = 1024;
 
-/// What a server says a body is.
+/// The type of a body, as its server states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MediaType {
     /// Type and subtype in lower case; empty where the server says nothing that is one.
@@ -75,13 +75,13 @@ pub(crate) fn text(kind: &MediaType, bytes: &[u8]) -> Option<String> {
     Some(plain(&text))
 }
 
-/// What a mark, the header or the document itself says, in this order.
+/// The encoding that a byte order mark, the header or the document itself names, in this order.
 fn named(kind: &MediaType, bytes: &[u8], head: &[u8]) -> Option<&'static Encoding> {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     let said = || kind.charset.as_ref().and_then(|label| Encoding::for_label(label.as_bytes()));
     let inside = || {
         let own = kind.is_html() || kind.essence.ends_with("xml");
-        // What could be read to find the label is no UTF-16.
+        // A document whose label could be read is no UTF-16.
         own.then(|| prescan(head))
             .flatten()
             .map(|found| if found.is_ascii_compatible() { found } else { UTF_8 })

@@ -40,19 +40,19 @@ pub(crate) struct Web<O> {
     pub(crate) tls: Arc<ClientConfig>,
     /// Hosts that need not be public, of the own configuration: what a caller's rule says of them is not believed.
     pub(crate) private: List<Text<260>, 32>,
-    /// Who is asked for a search.
+    /// The search provider.
     pub(crate) search: Search,
     /// Room for fetches.
     pub(crate) slots: Semaphore,
 }
 
-/// What came, not yet read as anything.
+/// A reply that is not decoded yet.
 pub(crate) struct Fetched {
     /// HTTP status.
     pub(crate) status: StatusCode,
     /// Its address in the end.
     pub(crate) target: Target,
-    /// What the server says it is.
+    /// The content type that the server states.
     pub(crate) content_type: String,
     /// The bytes.
     pub(crate) body: Vec<u8>,
@@ -96,6 +96,7 @@ impl<O: Outside> Web<O> {
                 return Ok(Fetched { status: head.status, target, content_type, body, cut, redirects });
             };
             let next = target.follow(&location).map_err(refused)?;
+            keeps_tls(&target, &next)?;
             ask = ask.moved(method, target.same_origin(&next));
             target = next;
         }
@@ -117,6 +118,15 @@ impl<O: Outside> Web<O> {
         let (head, body) = reply.into_parts();
         Ok((head, body, conversation))
     }
+}
+
+/// Refuses a redirect from HTTPS to HTTP: everybody on the way could read and change a page that was asked for under TLS.
+fn keeps_tls(from: &Target, to: &Target) -> Result<(), WebError> {
+    if (from.scheme, to.scheme) != (Scheme::Https, Scheme::Http) {
+        return Ok(());
+    }
+    let origin = |target: &Target| Text::clip(&format!("{}://{}", target.scheme.text(), target.authority()));
+    Err(WebError::Downgrade { from: origin(from), to: origin(to) })
 }
 
 /// Where a reply redirects to, and how to ask there; two locations are one too many.

@@ -20,7 +20,7 @@ struct Results {
     results: Vec<Hit>,
 }
 
-/// One hit; what is told of it is called differently by each.
+/// One hit; each provider names its parts differently.
 #[derive(Deserialize)]
 struct Hit {
     title: String,
@@ -43,14 +43,14 @@ pub(crate) fn read(provider: SearchProvider, answer: &[u8], max: u8) -> Option<L
 fn one(hit: &Hit) -> Option<Found> {
     let url = address::parse(&hit.url).ok()?;
     Some(Found {
-        title: words(&hit.title),
+        title: plain_text(&hit.title),
         url: Text::new(url.to_string()).ok()?,
-        snippet: words(hit.content.as_deref().unwrap_or_default()),
+        snippet: plain_text(hit.content.as_deref().unwrap_or_default()),
     })
 }
 
-/// Providers mark the words that match in HTML.
-fn words<const N: usize>(html: &str) -> Text<N> {
+/// The text of a provider's HTML, in which the matching words are marked.
+fn plain_text<const N: usize>(html: &str) -> Text<N> {
     let text = readable::text(html, None, N);
     let plain: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
     Text::clip(&plain)

@@ -31,7 +31,7 @@ struct Case {
     redirect: Option<Vec<String>>,
 }
 
-/// What is wrong with a line; its content is not repeated.
+/// Why a line is refused; its content is not repeated.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 enum Malformed {
     #[error("not the JSON of a case: column {0}")]
@@ -92,7 +92,7 @@ impl Case {
         Ok(if rule.mode == Mode::Allowlist { "the host is on the allow list" } else { "the host is public" })
     }
 
-    /// What the fetcher asks before it dials, then what the dialer asks before it connects.
+    /// The checks of the fetcher before it dials, then those of the dialer before it connects.
     fn reach(&self, target: &Target, rule: &Rule) -> Result<(), Unfit> {
         address::may_go(target, rule)?;
         let answers = self.resolve.iter().flatten();

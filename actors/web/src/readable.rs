@@ -11,7 +11,7 @@ const LINKS: usize = 2000;
 /// Bytes of a link that is written out.
 const LINK_BOUND: usize = 512;
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not text of the page.
 const UNREAD: &[&str] = &[
     "canvas", "datalist", "iframe", "math", "noembed", "noframes", "noscript", "object", "script", "style",
     "svg", "template",
@@ -46,7 +46,7 @@ pub(crate) fn text(html: &str, base: Option<&Target>, bound: usize) -> String {
     writer.finish()
 }
 
-/// What is being written.
+/// The text that is being written.
 #[derive(Default)]
 struct Writer<'a> {
     base: Option<&'a Target>,
@@ -84,7 +84,7 @@ impl Writer<'_> {
             CallbackEvent::CloseStartTag { self_closing } => self.open(*self_closing),
             CallbackEvent::EndTag { name } => self.close(&string(name)),
             CallbackEvent::String { value } if self.skip.is_none() => {
-                self.words(&String::from_utf8_lossy(value))
+                self.push_words(&String::from_utf8_lossy(value))
             }
             _ => {}
         }
@@ -178,7 +178,7 @@ impl Writer<'_> {
         self.push(text);
     }
 
-    fn words(&mut self, text: &str) {
+    fn push_words(&mut self, text: &str) {
         if self.kept > 0 {
             self.begin();
             self.push(text);
@@ -209,7 +209,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, text: &str) {
-        // What goes over the bound tells the caller that there was more.
+        // Text beyond the bound tells the caller that there was more.
         if self.out.len() <= self.bound {
             self.out.push_str(text);
         }
@@ -228,7 +228,7 @@ impl Tag {
         self.attribute = name;
     }
 
-    /// Of two attributes of one name the first counts, as in a browser.
+    /// The first of two attributes of one name counts, as in a browser.
     fn set_attribute(&mut self, value: &[u8]) {
         match self.attribute.as_str() {
             "href" if self.href.is_none() => self.href = Some(string(value)),

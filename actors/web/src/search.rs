@@ -19,7 +19,7 @@ const QUERY: usize = 500;
 /// Hits of one search.
 const HITS: u8 = 20;
 
-/// Who is asked.
+/// The search provider.
 pub(crate) struct Search {
     provider: SearchProvider,
     base: Option<Target>,

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 /// The process.
 pub(crate) struct Actor(Rc<Fetcher<Peers>>);
 
-/// What it made before the seal.
+/// The state that is made before the seal.
 pub(crate) struct Opened {
     tls: Arc<ClientConfig>,
     private: List<Text<260>, 32>,

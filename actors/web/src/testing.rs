@@ -1,4 +1,4 @@
-//! What several tests need: a web server of the test's own on loopback, and peers that stand in for dialer and
+//! Helpers of several tests: a web server of the test's own on loopback, and peers that stand in for dialer and
 //! credproxy.
 
 use crate::fetch::{Outside, Web};
@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// What the server does once it has read the head of a request.
+/// The server's answer once it has read the head of a request.
 pub(crate) enum Answer {
     /// Sends these bytes.
     Bytes(Vec<u8>),
@@ -122,17 +122,16 @@ fn play(
     stream.flush()
 }
 
-/// Dialer and credproxy of a test. Names lead to servers of the test's own; whatever else is asked for is noted and
-/// refused.
+/// Dialer and credproxy of a test. Names lead to servers of the test's own; any other request is noted and refused.
 #[derive(Default)]
 pub(crate) struct Fake {
     /// Where hosts lead.
     pub(crate) hosts: RefCell<BTreeMap<HostPort, SocketAddr>>,
-    /// What was dialled, in order.
+    /// The targets that were dialled, in order.
     pub(crate) dialled: RefCell<Vec<String>>,
-    /// What credproxy was asked.
+    /// The requests to credproxy.
     pub(crate) requests: RefCell<Vec<Request>>,
-    /// What credproxy answers.
+    /// The answer of credproxy.
     pub(crate) answer: RefCell<Option<(u16, String)>>,
 }
 
@@ -154,7 +153,7 @@ impl Outside for Rc<Fake> {
 
 /// A web whose hosts are of the test's own.
 pub(crate) struct Lab {
-    /// What is tested.
+    /// The fetcher under test.
     pub(crate) web: Web<Rc<Fake>>,
     /// Its peers.
     pub(crate) fake: Rc<Fake>,
@@ -177,7 +176,7 @@ impl Lab {
         Self { web, fake }
     }
 
-    /// What was dialled.
+    /// The targets that were dialled.
     pub(crate) fn dialled(&self) -> Vec<String> {
         self.fake.dialled.borrow().clone()
     }

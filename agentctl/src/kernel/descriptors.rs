@@ -1,7 +1,7 @@
-//! What a process holds open. Its descriptors are listed once, so that whatever is said of them is said of the same ones:
-//! they come and go while they are read.
+//! The open descriptors of a process. They come and go while they are read, so they are listed once and every finding is
+//! about the same ones.
 
-use super::{Mount, Said, reason};
+use super::{Mount, Reading, reason};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -11,13 +11,13 @@ use std::path::Path;
 /// A descriptor: what it points to, and the kernel's number of the mount on which that was opened, empty without one.
 pub(super) type Opened = (String, String);
 
-/// What each of its descriptors points to.
-pub(super) fn targets(folder: &Path) -> Said<Vec<String>> {
+/// The target of each of its descriptors.
+pub(super) fn targets(folder: &Path) -> Reading<Vec<String>> {
     each(folder, |number| target(folder, number))
 }
 
-/// What each of its descriptors points to, and where that was opened.
-pub(super) fn opened(folder: &Path) -> Said<Vec<Opened>> {
+/// The target of each of its descriptors, and the mount on which it was opened.
+pub(super) fn opened(folder: &Path) -> Reading<Vec<Opened>> {
     each(folder, |number| {
         let facts = fs::read_to_string(folder.join("fdinfo").join(number))?;
         let mount = facts.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
@@ -25,8 +25,11 @@ pub(super) fn opened(folder: &Path) -> Said<Vec<Opened>> {
     })
 }
 
-/// What those of these descriptors point to that were not opened on one of these mounts.
-pub(super) fn foreign(opened: &Said<Vec<Opened>>, mounts: &Said<Vec<Mount>>) -> Said<BTreeSet<String>> {
+/// The targets of those descriptors that were opened on none of these mounts.
+pub(super) fn foreign(
+    opened: &Reading<Vec<Opened>>,
+    mounts: &Reading<Vec<Mount>>,
+) -> Reading<BTreeSet<String>> {
     let (opened, mounts) = (opened.as_ref().map_err(Clone::clone)?, mounts.as_ref().map_err(Clone::clone)?);
     let is_own = |mount: &String| mounts.iter().any(|own| own.id == *mount);
     let foreign = opened.iter().filter(|(_, mount)| !is_own(mount));
@@ -37,8 +40,8 @@ fn target(folder: &Path, number: &OsStr) -> io::Result<String> {
     Ok(fs::read_link(folder.join("fd").join(number))?.to_string_lossy().into_owned())
 }
 
-/// What is read of each of its descriptors by its number, but for those that were closed since they were listed.
-fn each<T>(folder: &Path, read: impl Fn(&OsStr) -> io::Result<T>) -> Said<Vec<T>> {
+/// Reads each of its descriptors by number. Descriptors that were closed since they were listed are left out.
+fn each<T>(folder: &Path, read: impl Fn(&OsStr) -> io::Result<T>) -> Reading<Vec<T>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder.join("fd")).map_err(reason)? {
         match read(&entry.map_err(reason)?.file_name()) {
@@ -56,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_opened_elsewhere_is_told_from_one_of_its_own_mounts_though_it_is_closed_meanwhile() {
+    fn a_file_opened_on_a_foreign_mount_is_found_even_if_closed_meanwhile() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_string_lossy().into_owned();
         let this = Path::new("/proc/self");
@@ -68,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_mounts_or_its_descriptors_nothing_is_said_of_what_is_foreign() {
+    fn foreign_files_are_unreadable_without_mounts_or_descriptors() {
         assert_eq!(foreign(&Ok(vec![]), &Err("no mounts".to_owned())), Err("no mounts".to_owned()));
         assert_eq!(foreign(&Err("no fd".to_owned()), &Ok(vec![])), Err("no fd".to_owned()));
     }

@@ -1,7 +1,7 @@
-//! What the kernel says of a jail beyond what it says of every process: the mounts of its tree, whom its user
-//! namespace maps, its cgroup. And the children of a process, since nobody else names runners.
+//! Facts of a jail that other processes do not have: the mounts of its tree, the maps of its user namespace, its cgroup.
+//! Also the children of a process, since only the kernel knows all runners.
 
-use super::{Said, facts, text};
+use super::{Reading, facts, text};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -38,14 +38,14 @@ pub(crate) fn parse_map(text: &str) -> String {
 }
 
 /// The cgroup of version 2 that a `cgroup` file names.
-pub(super) fn cgroup(folder: &Path) -> Said<String> {
+pub(super) fn cgroup(folder: &Path) -> Reading<String> {
     let text = text(&folder.join("cgroup"))?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::"));
     path.map(str::to_owned).ok_or_else(|| "this process is in no cgroup of version 2".to_owned())
 }
 
-/// What it calls itself: the first word of its command line.
-pub(super) fn name(folder: &Path) -> Said<String> {
+/// Its own name: the first word of its command line.
+pub(super) fn name(folder: &Path) -> Reading<String> {
     let line = text(&folder.join("cmdline"))?;
     Ok(line.split('\0').next().unwrap_or_default().to_owned())
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mount_is_what_the_kernels_line_says_whatever_optional_fields_stand_between() {
+    fn a_mount_line_is_read_with_any_optional_fields() {
         let text = "474 473 0:40 / / ro,nosuid,nodev,relatime - tmpfs tmpfs rw,size=1024k\n\
             489 474 0:72 / /tmp rw,nosuid shared:9 master:1 - tmpfs tmpfs rw\nnothing of the kind\n";
         let found = parse_mounts(text);

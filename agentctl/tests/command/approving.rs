@@ -89,7 +89,7 @@ fn answers(host: &Host) -> Vec<(ApprovalId, [u8; 32], Reply)> {
 
 // Holds P5-60.
 #[test]
-fn what_is_approved_is_the_hash_of_what_was_shown_whatever_the_host_says_it_is() {
+fn the_approved_hash_is_that_of_the_shown_action() {
     for (words, reply) in [
         (&["approvals", "approve", "11", "--yes"][..], Reply::Once),
         (&["approvals", "approve", "1111", "--session", "-y"][..], Reply::Session),
@@ -152,7 +152,7 @@ fn a_beginning_that_is_not_one_approvals_alone_is_refused() {
 }
 
 #[test]
-fn without_a_terminal_a_chat_says_how_to_answer_and_goes_on_when_somebody_has() {
+fn a_chat_without_a_terminal_prints_how_to_answer_and_goes_on() {
     for json in [false, true] {
         let host = host(&[(0x11, State::Pending)]);
         host.canned.set(|state| state.events = vec![said("let me\n"), event(0x11)]);
@@ -237,7 +237,7 @@ fn a_question_that_is_answered_elsewhere_is_asked_no_more() {
     let host = host(&[(0x11, State::Pending)]);
     host.canned.set(|state| state.events = vec![said("let me\n"), event(0x11)]);
     let shown = std::thread::scope(|scope| {
-        // What is no answer is asked again.
+        // A line that is not an answer is asked again.
         let shown = scope.spawn(|| at_a_terminal(&host, b"", b"what?\n"));
         until("the question is seen", || host.canned.get(|state| state.follows.contains(&2)));
         assert!(host.run(&["approvals", "deny", "11"]).status.success());

@@ -1,6 +1,6 @@
-//! What the canned host answers.
+//! The answers of the canned host.
 
-use crate::recalled::recalled;
+use crate::recalled::memory_methods;
 use crate::samples::{
     AFTER, MESSAGE, TRIED, budget_info, grant, job, key_info, message_info, message_view, model_info, note,
     process, record, secret_info, session_info, usage_row, user_info,
@@ -24,7 +24,6 @@ use ipc_proto::credproxy::{
 use ipc_proto::curator::{CuratorError, Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicyInfo, PolicySet, Tried};
 use ipc_proto::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
-use ipc_proto::memory::{self, Area, Said};
 use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
@@ -362,10 +361,7 @@ impl Control for Canned {
         self.guard().map(|()| 2)
     }
 
-    async fn memory(self, _: Context, _: Area, ask: memory::Ask) -> Answer<Said> {
-        self.guard()?;
-        Ok(recalled(&self, ask))
-    }
+    memory_methods!();
 
     async fn audit_tail(self, _: Context, from: u64, max: u16, _: u32) -> Answer<List<Record, 256>> {
         self.guard()?;
@@ -381,6 +377,7 @@ impl Control for Canned {
             broken_at: broken.then_some(7),
             fault: broken.then(|| Name::clip("the hash does not match")),
             head: [0xcd; 32],
+            late: self.get(|state| state.late),
         })
     }
 

@@ -6,7 +6,7 @@ use crate::samples::job;
 use serde_json::json;
 
 #[test]
-fn the_queue_of_background_work_is_one_document_with_its_fields_and_a_table_as_text() {
+fn the_curators_queue_is_one_document_and_a_table_as_text() {
     let host = Host::new(Canned::default());
     let id = job().info.id.to_string();
     for (words, pointer, expected) in [

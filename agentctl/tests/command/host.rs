@@ -166,7 +166,7 @@ async fn connection(mut stream: UnixStream, canned: Canned) {
             let answer = canned.attached(&about);
             stream.write_all(&answer).await.unwrap();
         }
-        (Purpose::Attach, None) | (Purpose::NoSeat, _) => {}
+        (Purpose::Attach, None) | (Purpose::NoSlot, _) => {}
         (Purpose::Calls, _) => {
             let mine = Hello { version: canned.version(), ..Hello::new(Process::Control, Purpose::Calls) };
             stream.write_all(&mine.encode()).await.unwrap();

@@ -17,7 +17,7 @@ fn id() -> String {
 }
 
 #[test]
-fn what_is_said_of_the_queue_is_one_document_with_its_fields_and_a_sentence_as_text() {
+fn the_queue_is_one_document_and_sentences_as_text() {
     let host = Host::new(Canned::default());
     for (words, pointer, expected) in [
         ("message list --dead", "/messages/0/state", json!("quarantined")),
@@ -61,7 +61,7 @@ fn a_call_of_unknown_effect_is_shown_with_what_to_do_and_no_other_is() {
 }
 
 #[test]
-fn a_message_that_is_taken_back_gives_its_text_and_one_that_has_begun_says_what_to_do() {
+fn a_recalled_message_prints_its_text_and_a_begun_one_is_refused() {
     let host = Host::new(Canned::default());
     let taken = host.json(&["message", "recall", &id()]);
     assert!(at(&taken, "/text").as_str().unwrap().contains("harbour fee"), "{taken}");
@@ -71,7 +71,7 @@ fn a_message_that_is_taken_back_gives_its_text_and_one_that_has_begun_says_what_
 }
 
 #[test]
-fn what_is_said_into_a_turn_is_said_once_and_where_nothing_is_under_way_it_says_how_to_send_it() {
+fn a_steering_message_is_sent_once_and_a_refusal_says_how_to_send_it() {
     let host = Host::new(Canned::default());
     let said = host.json(&["steer", "--session", "work", "--urgent", "only the red ones"]);
     assert_eq!(at(&said, "/session"), &json!("work"), "{said}");
@@ -114,7 +114,7 @@ fn a_dead_letter_goes_again_with_its_own_words_or_with_others() {
 }
 
 #[test]
-fn a_text_that_was_left_as_it_was_or_emptied_or_an_editor_that_failed_sends_nothing() {
+fn an_unchanged_or_empty_text_or_a_failed_editor_sends_nothing() {
     let host = Host::new(Canned::default());
     let left = requeued_with(&host, &editor(&host, "true"));
     assert_eq!((left.status.code(), at(&document(&left), "/requeued")), (Some(0), &json!(false)));
@@ -127,7 +127,7 @@ fn a_text_that_was_left_as_it_was_or_emptied_or_an_editor_that_failed_sends_noth
 }
 
 #[test]
-fn a_pause_and_a_stop_say_which_session_they_mean_and_a_stop_means_none_by_accident() {
+fn a_pause_names_its_session_and_a_stop_requires_one_or_all() {
     let host = Host::new(Canned::default());
     for words in [&["pause", "--session", "s1"][..], &["resume", "-s", "s1"], &["pause"], &["resume"]] {
         assert_eq!(at(&host.json(words), "/ok"), &json!(true), "{words:?}");
@@ -142,7 +142,7 @@ fn a_pause_and_a_stop_say_which_session_they_mean_and_a_stop_means_none_by_accid
 }
 
 #[test]
-fn statistics_of_a_session_are_the_owners_and_nobody_else_asks_the_record_for_them() {
+fn only_the_owner_asks_the_record_for_statistics_of_a_session() {
     let host = Host::new(Canned::default());
     host.canned.set(|state| state.records = 3);
     let shown = host.json(&["session", "show", "s1"]);
@@ -159,7 +159,7 @@ fn statistics_of_a_session_are_the_owners_and_nobody_else_asks_the_record_for_th
 
 // Holds B-24, P9-08.
 #[test]
-fn a_session_is_counted_from_the_end_of_the_record_and_how_far_that_went_is_said() {
+fn a_session_is_counted_from_the_records_end_with_the_first_entry_read() {
     let host = Host::new(Canned::default());
     host.canned.set(|state| (state.records, state.page) = (1_000_000, Some(4096)));
     let shown = host.json(&["session", "show", "s1"]);
@@ -172,7 +172,7 @@ fn a_session_is_counted_from_the_end_of_the_record_and_how_far_that_went_is_said
 }
 
 #[test]
-fn a_difference_that_the_host_does_not_record_is_said_and_changes_nothing_else() {
+fn an_unrecorded_difference_is_reported_and_changes_nothing_else() {
     #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
     let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let host = Host::new(Canned::default());

@@ -2,7 +2,8 @@
 
 use crate::canned::{Canned, MEMORY, SESSION};
 use crate::host::{Host, agentctl, document, stderr, stdout};
-use ipc_proto::memory::{Ask, CaptureEvent, Forget, Muted, SESSIONS};
+use crate::recalled::MemoryCall;
+use ipc_proto::memory::{CaptureEvent, Forget, Muted, SESSIONS};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -24,7 +25,7 @@ fn hook(host: &Host, words: &[&str], told: &str) -> Output {
 }
 
 #[test]
-fn a_hook_takes_down_what_happened_and_prints_what_is_remembered_as_its_client_takes_it() {
+fn a_hook_captures_its_event_and_prints_the_context() {
     let host = Host::new(Canned::default());
     let claude = ["claude-code"];
     let started = document(&hook(&host, &claude, &told("SessionStart", &json!({ "source": "startup" }))));
@@ -52,14 +53,14 @@ fn a_hook_takes_down_what_happened_and_prints_what_is_remembered_as_its_client_t
     assert_eq!(shown, expected);
 }
 
-fn shown(ask: &Ask) -> String {
+fn shown(ask: &MemoryCall) -> String {
     match ask {
-        Ask::Block(block) if block.words.is_empty() => format!("block {:?} tokens", block.tokens),
-        Ask::Block(block) => {
+        MemoryCall::Block(block) if block.words.is_empty() => format!("block {:?} tokens", block.tokens),
+        MemoryCall::Block(block) => {
             let only = if block.only { "only " } else { "" };
             format!("block {:?} tokens, {only}for {}", block.tokens, block.words)
         }
-        Ask::Capture(capture) => {
+        MemoryCall::Capture(capture) => {
             let what = match &capture.event {
                 CaptureEvent::Started => "started".to_owned(),
                 CaptureEvent::Tool { tool, call, output, .. } => format!("{tool} {call}: {output}"),
@@ -73,7 +74,7 @@ fn shown(ask: &Ask) -> String {
 }
 
 #[test]
-fn nothing_is_given_back_where_no_tokens_are_wanted_and_what_happened_is_taken_down_all_the_same() {
+fn without_tokens_a_hook_captures_but_prints_nothing() {
     let host = Host::new(Canned::default());
     let start = told("SessionStart", &json!({}));
     assert!(hook(&host, &["claude-code", "--tokens", "0"], &start).stdout.is_empty());
@@ -84,7 +85,7 @@ fn nothing_is_given_back_where_no_tokens_are_wanted_and_what_happened_is_taken_d
 
 // Holds B-141, P7-32.
 #[test]
-fn a_hook_never_fails_whatever_it_is_told_and_nothing_of_it_is_said_or_logged() {
+fn a_hook_never_fails_and_neither_prints_nor_logs_its_input() {
     let host = Host::new(Canned::default());
     let secret = "hunter2";
     let big = format!("{{\"session_id\":\"{}", "x".repeat(17 * 1024 * 1024));
@@ -115,7 +116,7 @@ fn a_hook_never_fails_whatever_it_is_told_and_nothing_of_it_is_said_or_logged() 
 
 // Holds P7-32.
 #[test]
-fn a_hook_ends_at_once_where_no_host_is_and_in_time_where_one_says_nothing() {
+fn a_hook_ends_at_once_without_a_host_and_in_time_with_a_silent_one() {
     let folder = tempfile::tempdir().unwrap();
     let silent = folder.path().join("silent.sock");
     let _listener = UnixListener::bind(&silent).unwrap();
@@ -163,7 +164,7 @@ fn many_are_forgotten_only_by_somebody_who_says_so_and_then_to_the_last() {
     let done = host.json(&[&words[..], &["--yes", "--purge"]].concat());
     assert_eq!((&done["rows"], &done["purged"]), (&json!(150), &json!(true)));
     let asks = host.canned.get(|state| state.memories.clone());
-    let of_it = |ask: &&Ask| matches!(ask, Ask::Forget { what, purge: true, dry_run: false } if **what == Forget::Session(SESSION));
+    let of_it = |ask: &&MemoryCall| matches!(ask, MemoryCall::Forget { what, purge: true, dry_run: false } if *what == Forget::Session(SESSION));
     assert_eq!(asks.iter().filter(of_it).count(), 3);
 }
 
@@ -180,14 +181,14 @@ fn a_memory_is_revised_in_the_editor_with_all_else_as_it_was() {
         assert_eq!(document(&output)["revised"], json!(revised), "{}", stderr(&output));
     }
     let asks = host.canned.get(|state| state.memories.clone());
-    let Some(Ask::Revise { id, entry, reason }) = asks.last() else { panic!("{asks:?}") };
+    let Some(MemoryCall::Revise { id, entry, reason }) = asks.last() else { panic!("{asks:?}") };
     assert_eq!((*id, entry.content.as_str(), reason.as_str()), (MEMORY, "it opens at 08:00", "new hours"));
     assert!(entry.id != MEMORY && entry.tags.len() == 1 && entry.session == Some(SESSION));
 }
 
 // Holds P7-41.
 #[test]
-fn what_was_written_in_the_editor_stays_where_it_cannot_be_taken_and_is_gone_where_it_was() {
+fn an_edited_text_stays_if_it_is_refused_and_is_removed_if_accepted() {
     let host = Host::new(Canned::default());
     let (editor, drafts) = (host.folder.path().join("editor"), host.folder.path().join("drafts"));
     std::fs::create_dir(&drafts).unwrap();
@@ -209,7 +210,7 @@ fn what_was_written_in_the_editor_stays_where_it_cannot_be_taken_and_is_gone_whe
         let [draft] = left.as_slice() else { panic!("{told} {left:?}") };
         assert_eq!(told["error"]["type"], json!(kind), "{told}");
         let message = told["error"]["message"].as_str().unwrap();
-        assert!(message.ends_with(&format!("what was written is kept in {}", draft.display())), "{message}");
+        assert!(message.ends_with(&format!("the edited text is in {}", draft.display())), "{message}");
         assert!(std::fs::metadata(draft).unwrap().len() > 8);
         std::fs::remove_file(draft).unwrap();
     }
@@ -220,7 +221,7 @@ fn a_session_is_muted_under_the_name_that_its_client_has_for_it() {
     let host = Host::new(Canned::default());
     let _ = host.json(&["memory", "mute", "--session", "claude-code:a:b"]);
     let asks = host.canned.get(|state| state.memories.clone());
-    let Some(Ask::Mute { what: Muted::Session(client, name), mute: true }) = asks.last() else {
+    let Some(MemoryCall::Mute { what: Muted::Session(client, name), mute: true }) = asks.last() else {
         panic!("{asks:?}")
     };
     assert_eq!((client.as_str(), name.as_str()), ("claude-code", "a:b"));
@@ -228,7 +229,7 @@ fn a_session_is_muted_under_the_name_that_its_client_has_for_it() {
 
 // Holds P7-38.
 #[test]
-fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_are_counted() {
+fn an_import_of_too_many_sessions_takes_the_newest() {
     let host = Host::new(Canned::default());
     let file = host.folder.path().join("export.jsonl");
     let path = file.to_str().unwrap();
@@ -252,7 +253,7 @@ fn of_more_sessions_than_an_area_knows_the_newest_are_taken_in_and_the_others_ar
     assert_eq!(refused, [&json!(SESSIONS + 1), &json!(SESSIONS + 2)]);
     let asks = host.canned.get(|state| state.memories.clone());
     let names = asks.iter().filter_map(|ask| match ask {
-        Ask::RestoreSession { session, .. } => Some(session.name.to_string()),
+        MemoryCall::RestoreSession(session) => Some(session.session.name.to_string()),
         _ => None,
     });
     let names: Vec<String> = names.collect();
@@ -274,7 +275,7 @@ fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(said.contains("line 3") && said.contains("malformed"), "{said}");
-    let restored = |ask: &Ask| matches!(ask, Ask::Restore { .. });
+    let restored = |ask: &MemoryCall| matches!(ask, MemoryCall::Restore);
     assert!(!host.canned.get(|state| state.memories.iter().any(restored)));
     std::fs::write(&file, format!("\u{feff}{good}")).unwrap();
     assert_eq!(host.json(&["memory", "import", path])["taken"], json!(1), "whatever mark it begins with");

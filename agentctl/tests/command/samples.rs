@@ -1,4 +1,4 @@
-//! What a canned answer holds: one of each kind, always the same.
+//! The contents of canned answers: one of each kind, always the same.
 
 use ipc_proto::api::{KeyInfo, KeyScope};
 use ipc_proto::approval::Grant;
@@ -24,7 +24,7 @@ use ipc_proto::{Blob, List, Name, Text};
 pub(crate) const TURN: TurnId = TurnId::from_bytes([1; 16]);
 pub(crate) const SESSION: SessionId = SessionId::from_bytes([2; 16]);
 pub(crate) const MESSAGE: MessageId = MessageId::from_bytes([3; 16]);
-/// What stands in the place of a dead letter.
+/// The message that replaced a dead letter.
 pub(crate) const AFTER: MessageId = MessageId::from_bytes([13; 16]);
 pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
 pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);

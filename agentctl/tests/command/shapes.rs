@@ -1,7 +1,8 @@
-//! What every command prints, in JSON and as text, against a control server that speaks the real interface.
+//! The output of every command, in JSON and as text, against a control server that speaks the real interface.
 
 use crate::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, done, output, said};
 use crate::host::{Host, agentctl, document, stderr, stdout};
+use ipc_proto::audit::Late;
 use ipc_proto::control::ControlError;
 use ipc_proto::router::{End, RouterError, Task};
 use ipc_proto::{Name, Text};
@@ -179,7 +180,7 @@ fn status_has_exactly_the_fields_that_are_promised() {
 }
 
 #[test]
-fn a_failure_is_a_document_with_a_type_and_an_exit_status_that_says_the_same() {
+fn a_failure_is_a_document_with_a_type_and_a_matching_exit_status() {
     let name = Name::clip;
     let router = ControlError::Router;
     for (refusal, kind, exit) in [
@@ -277,6 +278,18 @@ fn a_record_that_does_not_hold_exits_1_and_says_where() {
     assert_eq!(at(&document, "/error/type"), "broken");
 }
 
+// Holds P6-30.
+#[test]
+fn a_record_with_late_signatures_holds_and_warns() {
+    let host = Host::new(Canned::default());
+    host.canned.set(|state| state.late = Some(Late { entries: 3, since_ms: 20_000 * 86_400_000 }));
+    let output = host.run(&["audit", "verify"]);
+    assert_eq!(output.status.code(), Some(0));
+    let warning = "3 entries since 2024-10-04 00:00:00Z wait for a signature, longer than the 60 s they may";
+    assert!(stdout(&output).contains(warning), "{}", stdout(&output));
+    assert_eq!(at(&host.json(&["audit", "verify"]), "/late/entries"), &json!(3));
+}
+
 #[test]
 fn the_latest_entries_are_found_in_a_record_of_any_length() {
     for records in [0, 1, 2, 19, 20, 21, 1000, 4096] {
@@ -339,7 +352,7 @@ fn a_file_over_the_bound_is_refused_before_it_is_sent() {
 }
 
 #[test]
-fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
+fn attest_of_unconfined_processes_exits_1_and_names_the_differences() {
     #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
     let mut idle = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let host = Host::new(Canned::default());
@@ -369,7 +382,7 @@ fn attest_of_processes_that_are_not_confined_exits_1_and_names_what_differs() {
 
 // Holds P2-33.
 #[test]
-fn a_child_of_the_hosts_that_nobody_names_is_judged_as_a_runner_whatever_it_calls_itself() {
+fn an_unlisted_child_of_the_host_is_judged_as_a_runner() {
     for name in ["runner", "runner@agent", "anything"] {
         #[expect(clippy::disallowed_methods, reason = "an unconfined process to look at")]
         let mut idle = std::process::Command::new("sleep").arg0(name).arg("60").spawn().unwrap();

@@ -1,19 +1,20 @@
-//! What the canned host does, and what was asked of it.
+//! The behaviour of the canned host, and the calls that it received.
 
+use crate::recalled::MemoryCall;
 use ipc_proto::PROTOCOL_VERSION;
 use ipc_proto::api::Presented;
 use ipc_proto::approval::{ApprovalView, Reply};
+use ipc_proto::audit::Late;
 use ipc_proto::config::UserRole;
 use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::credproxy::{Binding, Lease};
 use ipc_proto::ids::{ApprovalId, MemoryId, WorkspaceId};
-use ipc_proto::memory::Ask as Asked;
 use ipc_proto::router::{Steer, TurnEvent};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
-/// What the host does, and what was asked of it.
+/// The behaviour of the host, and the calls that it received.
 #[derive(Default)]
 pub(crate) struct State {
     /// The protocol version it claims, if not ours.
@@ -22,11 +23,11 @@ pub(crate) struct State {
     pub(crate) events: Vec<TurnEvent>,
     /// Event numbers at which following breaks the connection, once each.
     pub(crate) cuts: BTreeSet<u64>,
-    /// So many times following finds nothing new, before anything else.
+    /// The number of times that `follow` finds nothing new at first.
     pub(crate) silences: usize,
     /// The first so many submits break the connection after they were taken.
     pub(crate) cut_submits: usize,
-    /// What every command is answered with, if anything.
+    /// The error that every command is answered with, if there is one.
     pub(crate) refuse: Option<ControlError>,
     /// Pids to list as running processes.
     pub(crate) processes: Vec<(&'static str, u32)>,
@@ -42,11 +43,13 @@ pub(crate) struct State {
     pub(crate) records: u64,
     /// The record is broken.
     pub(crate) broken: bool,
-    /// What attaching is answered with, if not 0.
+    /// Entries of the record that wait too long for a signature.
+    pub(crate) late: Option<Late>,
+    /// The answer to attaching, if not 0.
     pub(crate) attach: u8,
-    // What was asked.
+    // The calls that were received.
     pub(crate) asks: Vec<Ask>,
-    /// What was said into a turn.
+    /// The steering messages.
     pub(crate) said: Vec<Steer>,
     pub(crate) follows: Vec<u64>,
     pub(crate) cancelled: usize,
@@ -54,14 +57,14 @@ pub(crate) struct State {
     pub(crate) ended: Vec<String>,
     pub(crate) removed: Vec<WorkspaceId>,
     pub(crate) secrets: Vec<(String, Binding, Lease, Vec<u8>)>,
-    /// What was sealed to credproxy besides.
+    /// Other values that were sealed to credproxy.
     pub(crate) parcels: Vec<Vec<u8>>,
     pub(crate) directories: Vec<u64>,
-    /// What the client of a key that was made will present.
+    /// The value that the client of a new key will present.
     pub(crate) presented: Option<Presented>,
     pub(crate) added: Vec<(MemoryId, String, Vec<String>)>,
-    /// What memory was asked.
-    pub(crate) memories: Vec<Asked>,
+    /// The calls to memory.
+    pub(crate) memories: Vec<MemoryCall>,
     /// Rows that a forgetting takes, and how often more are left; one row if not said.
     pub(crate) forgets: Option<(u32, u32)>,
     /// Approvals there are.
@@ -141,7 +144,7 @@ impl Canned {
         }
     }
 
-    /// What every command is answered with.
+    /// The answer to every command.
     pub(crate) fn guard(&self) -> Answer<()> {
         self.get(|state| state.refuse.clone()).map_or(Ok(()), Err)
     }

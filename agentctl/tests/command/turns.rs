@@ -61,7 +61,7 @@ fn json_gives_turn_reply_label_calls_timings_and_end() {
 }
 
 #[test]
-fn who_waits_long_is_told_once_what_for_beside_the_output_with_json_as_well() {
+fn a_long_wait_is_explained_once_on_standard_error() {
     for (json, told) in [(None, "(waiting: gate is"), (Some("--json"), "agentctl: waiting: gate is")] {
         let host = Host::new(Canned::with(conversation()));
         host.canned.set(|state| state.silences = 2);
@@ -121,7 +121,7 @@ fn a_turn_is_followed_from_where_it_stood_when_control_restarts() {
 }
 
 #[test]
-fn a_message_whose_acknowledgement_was_lost_is_sent_again_under_the_same_key() {
+fn a_message_without_acknowledgement_is_resent_under_the_same_key() {
     let host = Host::new(Canned::with(conversation()));
     host.canned.set(|state| state.cut_submits = 2);
     assert!(host.run(&["chat", "-m", "when?"]).status.success());
@@ -131,7 +131,7 @@ fn a_message_whose_acknowledgement_was_lost_is_sent_again_under_the_same_key() {
 }
 
 #[test]
-fn text_that_begins_again_and_text_that_was_missed_still_end_in_the_whole_answer() {
+fn restarted_and_missed_text_still_ends_in_the_whole_answer() {
     let events = vec![
         said("It opens at 8"),
         TurnEvent::Again,

@@ -1,6 +1,6 @@
-//! A person's own program that asks models by itself, such as a coding agent: it is given the model API on the jail's own
-//! loopback, placeholders where keys go, and a terminal of the jail's own or streams; what it says and what the person
-//! types goes over the one socket. It must never be given anything of the person's machine but its workspace.
+//! A person's own program that asks models by itself, such as a coding agent. It gets the model API on the jail's own
+//! loopback, placeholders in the place of keys, and a terminal of the jail's own or streams; its output and the
+//! person's input go over the one socket. It must never get anything of the person's machine but its workspace.
 
 mod api;
 mod conversation;
@@ -21,12 +21,12 @@ use std::cell::Cell;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender};
 
-/// How long more output is waited for once the program has ended: what it left running may hold its streams open.
+/// Time to wait for more output once the program has ended: a process that it left may hold its streams open.
 const LINGER: Duration = Duration::from_millis(500);
-/// Bytes that are passed on after its end: more than its pipes and the pieces that wait can hold. What goes on beyond them
-/// is of those it left running.
+/// Bytes that are passed on after its end: more than its pipes and the waiting pieces can hold. Output beyond them is
+/// of processes that it left.
 const LAST: usize = 4 << 20;
-/// After so long, what is typed is asked for again: router may be starting.
+/// After this time, input is asked for again: router may be starting.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs it.
@@ -44,7 +44,7 @@ pub(crate) async fn run(
     let program = match Program::start(&argv, run.terminal.as_ref(), &environment, places)? {
         Ok(program) => program,
         Err(cause) => {
-            // A terminal that shows what a program says as it is goes to the line's begin by a word of its own.
+            // A raw terminal needs a carriage return besides.
             let line_end = if run.terminal.is_some() { "\r\n" } else { "\n" };
             return not_run(gate, argv.first().copied().unwrap_or_default(), &cause, line_end).await;
         }
@@ -89,8 +89,8 @@ async fn model_of(gate: &Gate) -> Result<String, RunnerFault> {
     Ok(models.first().map(|name| name.to_string()).unwrap_or_default())
 }
 
-/// Passes on what it says: whoever follows it slowly slows it down, as a terminal would. Once it is `over`, what it said
-/// before is passed on to the last byte.
+/// Passes its output on: a slow reader slows it down, as a terminal would. Once it is `over`, earlier output is passed
+/// on to the last byte.
 async fn pass(gate: &Gate, mut output: Receiver<Piece>, over: &Cell<bool>) -> Result<(), RunnerFault> {
     let mut left = LAST;
     while left > 0 {
@@ -107,7 +107,8 @@ async fn pass(gate: &Gate, mut output: Receiver<Piece>, over: &Cell<bool>) -> Re
     Ok(())
 }
 
-/// Fetches what the person types, as fast as the program takes it; what it takes no more is let go. Ends with the gate.
+/// Fetches the person's input, as fast as the program takes it; input that it no longer takes is dropped. Ends with the
+/// gate.
 async fn type_in(gate: Gate, input: Sender<Typed>) -> RunnerFault {
     let mut from = 0;
     loop {

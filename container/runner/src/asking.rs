@@ -1,8 +1,9 @@
-//! How a runner comes by its work. Its hello and the asking for work go out in one write, before anybody listens: what
-//! launched it sees that it is sealed, and the gate, once it has the other end, finds the question there. So a runner that
+//! The start of a runner's work. Its hello and its request for work go out in one write, before anybody listens: its
+//! launcher sees that it is sealed, and the gate, once it has the other end, finds the request there. So a runner that
 //! waited is woken by the answer, with everything else behind it.
 //!
-//! It waits without the event loop, and must have read to the end of the answer before the gate's client reads anything.
+//! It waits without the event loop, and must have read to the end of the answer before the gate's client reads
+//! anything.
 
 use crate::RunnerFault;
 use crate::gate::within;
@@ -25,7 +26,7 @@ const FIRST: u64 = 0;
 /// Bytes that are asked for at once: hello and answer mostly come together.
 const ROOM: usize = 16 * 1024;
 
-/// What was asked and is not answered yet.
+/// A question that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct Asking(UnixStream);
 
@@ -43,16 +44,16 @@ impl Asking {
         let said = [&hello[..], &length.to_le_bytes(), &question].concat();
         let mut stream = UnixStream::from(socket);
         stream.write_all(&said).map_err(|_| RunnerFault::GateGone)?;
-        // Who waits for it goes on before this process makes the rest, where both share a core.
+        // The waiting peer runs first, before this process makes the rest, where both share a core.
         std::thread::yield_now();
         stream.set_nonblocking(true)?;
         Ok(Self(stream))
     }
 
-    /// The same connection, for what is asked later.
+    /// The same connection, for later calls.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn connection(&self) -> Result<UnixStream, RunnerFault> {
         Ok(self.0.try_clone()?)
     }
@@ -76,10 +77,10 @@ impl Asking {
         if !from.buffer().is_empty() {
             return Err(RunnerFault::GateGone);
         }
-        taken(&answer)
+        read_answer(&answer)
     }
 
-    /// Reads all of these bytes, waiting at most so long for each part of them.
+    /// Reads all of these bytes, waiting at most this long for each part of them.
     fn fill(
         &self,
         from: &mut BufReader<&UnixStream>,
@@ -108,7 +109,7 @@ impl Asking {
 }
 
 /// The work in an answer.
-fn taken(answer: &[u8]) -> Result<Work, RunnerFault> {
+fn read_answer(answer: &[u8]) -> Result<Work, RunnerFault> {
     let answer: Response<RunnerGateResponse> = decode(answer, FRAME_BOUND, Side::Client)?;
     match answer.message {
         Ok(RunnerGateResponse::Work(Ok(work))) if answer.request_id == FIRST => Ok(work),
@@ -116,14 +117,14 @@ fn taken(answer: &[u8]) -> Result<Work, RunnerFault> {
     }
 }
 
-/// Takes an answer that nobody gave, while there is time: the code for it is in memory then when one comes.
+/// Reads a made-up answer, while there is time: its code is in memory then when a real one comes.
 ///
 /// # Errors
 /// None that the answer to a question could not have as well.
 pub(crate) fn rehearse() -> Result<(), RunnerFault> {
     let work = least(Task::Put { path: Text::clip("a"), bytes: Blob::default() });
     let answer = Response { request_id: FIRST, message: Ok(RunnerGateResponse::Work(Ok(work))) };
-    taken(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
+    read_answer(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
 }
 
 /// Work with nothing beside it.
@@ -160,7 +161,7 @@ mod tests {
         Hello::new(Process::Gate, Purpose::Calls).encode().to_vec()
     }
 
-    /// What comes of the question if the gate says this in pieces of so many bytes, and then ends.
+    /// The work read if the gate writes these bytes in pieces of this size and then closes.
     fn heard(said: &[u8], piece: usize) -> Option<Work> {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let asking = Asking::begin(ours.into(), Process::Runner).unwrap();
@@ -182,7 +183,7 @@ mod tests {
 
     // Holds P7-06.
     #[test]
-    fn the_question_is_there_before_the_gate_is_and_the_answer_is_taken_however_it_comes() {
+    fn the_question_waits_for_the_gate_and_any_framing_is_read() {
         let said = [hello(), answer(FIRST, Ok(RunnerGateResponse::Work(Ok(work()))))].concat();
         for piece in [1, 7, HELLO, HELLO + 5, said.len()] {
             assert_eq!(heard(&said, piece), Some(work()), "{piece}");
@@ -191,7 +192,7 @@ mod tests {
 
     // Holds P7-06.
     #[test]
-    fn a_hello_of_another_version_a_refusal_and_anything_but_the_answer_end_the_runner() {
+    fn another_version_a_refusal_or_garbage_ends_the_runner() {
         let well = || answer(FIRST, Ok(RunnerGateResponse::Work(Ok(work()))));
         let mut other = hello();
         other[8] = other[8].wrapping_add(1);

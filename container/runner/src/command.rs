@@ -1,4 +1,4 @@
-//! A person's own command in the jail: its output passed on as it comes, its exit status given back.
+//! A person's own command in the jail: its output is passed on as it comes, and its exit status is the result.
 
 use crate::RunnerFault;
 use crate::gate::Gate;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
-/// Bytes of output that are passed on; what is over is read and dropped, so that the command does not hang.
+/// Bytes of output that are passed on; more is read and dropped, so that the command does not hang.
 const OUTPUT: usize = 1_000_000;
 /// Bytes of one piece.
 pub(crate) const PIECE: usize = 32 * 1024;
@@ -100,7 +100,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> io::Result<Child> {
         .env("PATH", PATH)
         .env("HOME", &places.tmp)
         .env("TMPDIR", &places.tmp)
-        // By its own name: what the kernel says of it is where it is mounted.
+        // By its own name: the kernel reports the place where it is mounted.
         .env("PWD", &places.workspace)
         .env("LANG", "C.UTF-8")
         .current_dir(&places.workspace)
@@ -131,8 +131,8 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Passes output on until both streams have ended; gives how the command did. What it left behind may hold its streams open
-/// for as long as it likes: then until nothing has come for a while.
+/// Passes output on until both streams have ended; returns the command's exit. A process that it left may hold its
+/// streams open for as long as it likes: then until nothing has come for a while.
 async fn pass(
     gate: &Gate,
     mut heard: Receiver<Piece>,

@@ -1,4 +1,4 @@
-//! A person's own file, put into the workspace or given out of it, by the same tools and bounds as an agent's.
+//! A person's own file, put into the workspace or read from it, by the same tools and bounds as an agent's.
 
 use crate::gate::Gate;
 use crate::places::Places;
@@ -19,7 +19,7 @@ pub(crate) fn put(path: &str, bytes: &[u8], places: &Places) -> Ending {
     if made.and_then(|()| anew(&path)?.write_all(bytes)).is_ok() { DONE } else { FAILED }
 }
 
-/// A new file, in the place of what may stand there: a link must not be written through, and a FIFO not waited for.
+/// A new file, in the place of one that may stand there: a link must not be written through, and a FIFO not waited for.
 fn anew(path: &Path) -> io::Result<fs::File> {
     let make = || fs::File::create_new(path);
     match make() {
@@ -64,7 +64,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_stands_where_a_file_is_put_is_replaced_and_neither_written_through_nor_waited_for() {
+    fn an_obstacle_to_a_put_file_is_replaced_and_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let other = folder.path().join("other");
         let workspace = folder.path().join("workspace");

@@ -1,13 +1,13 @@
-//! The gate as a runner reaches it: over the one socket, with each method's own deadline. When the gate is gone,
-//! so is the runner's reason to be. Its work it has asked for before: `crate::asking`.
+//! The gate as a runner reaches it: over the one socket, with each method's own deadline. When the gate is gone, the
+//! runner ends. It has asked for its work before: `crate::asking`.
 
 use crate::RunnerFault;
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{Input, WORDS, WORDS_BOUND};
-use ipc_proto::runner_gate::{Ending, FRAME_BOUND, GateError, Heard, RunnerGateClient, method};
+use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
+use ipc_proto::runner_gate::{CompletionState, Ending, FRAME_BOUND, GateError, RunnerGateClient, method};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Method, Name, Text};
 use std::time::Instant;
@@ -25,29 +25,30 @@ const EVENTS: usize = 64;
 pub(crate) struct Gate(RunnerGateClient);
 
 type Reply<T> = Result<Result<T, GateError>, RpcError>;
-/// What the gate answers to a model call.
+/// The gate's reply to a model call.
 type Relayed<T> = Result<T, RelayError>;
 
 impl Gate {
-    /// Makes ready to ask over a connection whose first answer somebody else takes; to be made within the event loop.
+    /// Prepares calls over a connection whose first answer is read elsewhere; to be made within the event loop.
     pub(crate) fn over(connection: std::os::unix::net::UnixStream) -> Result<Self, RunnerFault> {
         let socket = Socket::new(UnixStream::from_std(connection)?)?;
         let transport = Messages::new(socket, FRAME_BOUND, Side::Client);
         Ok(Self(RunnerGateClient::new(Config::default(), transport).spawn()))
     }
 
-    /// Gives back what a person has said into the turn since, which the model is given behind these messages.
-    pub(crate) async fn think(
+    /// Starts a completion. Returns the messages that the person sent into the turn, which the model gets behind these
+    /// messages.
+    pub(crate) async fn start_completion(
         &self,
         system: &str,
         messages: &[Message],
-    ) -> Result<List<Message, WORDS>, RunnerFault> {
+    ) -> Result<List<Message, STEERING_MESSAGES>, RunnerFault> {
         let messages = List::clip(messages.iter().cloned());
-        flat(self.0.think(within(&method::think), Text::clip(system), messages).await)
+        flat(self.0.start_completion(within(&method::start_completion), Text::clip(system), messages).await)
     }
 
-    pub(crate) async fn hear(&self) -> Result<Heard, RunnerFault> {
-        flat(self.0.hear(within(&method::hear)).await)
+    pub(crate) async fn poll_completion(&self) -> Result<CompletionState, RunnerFault> {
+        flat(self.0.poll_completion(within(&method::poll_completion)).await)
     }
 
     pub(crate) async fn effect(&self, call: CallId) -> Result<ToolResult, RunnerFault> {
@@ -68,7 +69,7 @@ impl Gate {
         flat(self.0.output(within(&method::output), error, bytes).await)
     }
 
-    /// What was typed; none where the gate could not say.
+    /// The person's typed input; none where the gate could not say.
     pub(crate) async fn input(&self, from: u64) -> Result<Option<Input>, RunnerFault> {
         match self.0.run_input(within(&method::run_input), from).await {
             Ok(said) => Ok(said.ok()),
@@ -89,7 +90,7 @@ impl Gate {
         relayed(self.0.run_pull(within(&method::run_pull), stream, credit).await)
     }
 
-    /// Returns whether it is heard matters to nobody here.
+    /// Ends a completion; a lost call does no harm.
     pub(crate) async fn end(&self, stream: StreamId) {
         drop(self.0.run_end(within(&method::run_end), stream).await);
     }
@@ -98,7 +99,7 @@ impl Gate {
         relayed(self.0.run_count(within(&method::run_count), request).await)
     }
 
-    /// Passes on what an engine does, however much that is.
+    /// Passes on an engine's events, however many.
     pub(crate) async fn engine(&self, events: Vec<EngineEvent>) -> Result<(), RunnerFault> {
         for some in events.chunks(EVENTS) {
             let some = List::clip(some.iter().cloned());
@@ -107,14 +108,20 @@ impl Gate {
         Ok(())
     }
 
-    /// What a person has said into an engine's turn since this was asked last.
-    pub(crate) async fn words(&self) -> Result<List<Text<WORDS_BOUND>, WORDS>, RunnerFault> {
-        flat(self.0.words(within(&method::words)).await)
+    /// The messages that a person sent into an engine's turn since the last call.
+    pub(crate) async fn messages(
+        &self,
+    ) -> Result<List<Text<STEERING_BOUND>, STEERING_MESSAGES>, RunnerFault> {
+        flat(self.0.steering(within(&method::steering)).await)
     }
 
-    /// Keeps what an engine knows of the session.
-    pub(crate) async fn keep(&self, token: Token, state: Blob<STATE>) -> Result<(), RunnerFault> {
-        flat(self.0.keep(within(&method::keep), token, state).await)
+    /// Stores an engine's state of the session.
+    pub(crate) async fn save_engine_state(
+        &self,
+        token: Token,
+        state: Blob<STATE>,
+    ) -> Result<(), RunnerFault> {
+        flat(self.0.save_engine_state(within(&method::save_engine_state), token, state).await)
     }
 
     pub(crate) async fn finish(&self, ending: Ending) -> Result<(), RunnerFault> {

@@ -65,7 +65,7 @@ fn run() -> Result<(), RunnerFault> {
     let row = row().ok_or(RunnerFault::NotLaunched)?;
     let notices = confine::passing::inherited_notices().ok_or(RunnerFault::NotLaunched)?;
     let sealed = confine::seal_runner(row, places.mode, &places.sealed(row), watch(&notices))?;
-    // What agentd hears of this jail it hears by the listener alone; no tool inherits this.
+    // agentd learns about this jail by the listener alone; no tool inherits this.
     drop(notices);
     let asking = Asking::begin(socket, row.process)?;
     // Whatever work will need is made while there is none: a turn then waits for none of it.
@@ -74,7 +74,7 @@ fn run() -> Result<(), RunnerFault> {
     let connection = asking.connection()?;
     let gate = tasks.block_on(&runtime, async {
         let gate = Gate::over(connection);
-        // What drives the calls runs once, and has its memory.
+        // The task that drives the calls runs once, so that its memory is there.
         tokio::task::yield_now().await;
         gate
     })?;
@@ -82,15 +82,15 @@ fn run() -> Result<(), RunnerFault> {
     touch_memory();
     let work = asking.answered()?;
     let done = tasks.block_on(&runtime, perform(&sealed, row, &gate, work, &places));
-    // What still runs, such as a command that took too long or whose gate is gone, is not waited for: it ends with this
-    // process, and the jail with it.
+    // Tasks that still run, such as a command that took too long or one whose gate is gone, are not waited for: they
+    // end with this process, and the jail with it.
     drop(tasks);
     runtime.shutdown_background();
     done
 }
 
-/// Has the kernel give the stack that work goes down to, eight pages, and as much of what it allocates from: not page by
-/// page while it goes. What the allocator is given back it keeps.
+/// Has the kernel map the stack that work uses, eight pages, and as much of the heap: not page by page during the work.
+/// The allocator keeps freed memory.
 #[inline(never)]
 fn touch_memory() {
     std::hint::black_box([0_u8; 32 * 1024]);
@@ -103,7 +103,7 @@ fn row() -> Option<&'static Row> {
     manifest::row_named(name.to_str()?).filter(|row| row.process.is_runner())
 }
 
-/// agentd hears of what this jail may not do; of every call, where a debug build's agentd said so before.
+/// The notices of forbidden calls, for agentd; of every call, where a debug build's agentd asked for that.
 fn watch(notices: &OwnedFd) -> Watch<'_> {
     #[cfg(debug_assertions)]
     if confine::passing::set_nonblocking(notices.as_fd()).is_ok()
@@ -117,7 +117,7 @@ fn watch(notices: &OwnedFd) -> Watch<'_> {
 
 /// Does the work. The token says that the process is sealed, and with it every program it starts.
 async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places) -> Result<(), RunnerFault> {
-    // What is put and given runs nothing but this program, and is named by its whole path.
+    // Putting and getting files runs nothing but this program, which is named by its whole path.
     if !matches!(work.task, Task::Put { .. } | Task::Get { .. }) {
         places.enter()?;
         watch::begin(places.mode, row);
@@ -138,7 +138,7 @@ async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places
         Task::Run(_) => Ending::NotStarted,
     };
     gate.finish(ending).await?;
-    // Who was told goes on before this process takes itself apart, where both share a core.
+    // The notified peer runs first, before this process takes itself apart, where both share a core.
     std::thread::yield_now();
     Ok(())
 }

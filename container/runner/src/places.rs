@@ -34,7 +34,7 @@ impl Places {
     /// this process's own after the workspace has covered it.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn enter(&self) -> std::io::Result<()> {
         std::env::set_current_dir(&self.workspace)
     }
@@ -44,7 +44,7 @@ impl Places {
         vec![Path::new("/skills"), &self.tmp]
     }
 
-    /// What the seal grants.
+    /// The grants of the seal.
     pub(crate) fn sealed(&self, row: &Row) -> RunnerPlaces {
         RunnerPlaces::of(row, self.mode, &self.workspace, &self.tmp)
     }

@@ -1,5 +1,5 @@
-//! The system prompt: base rules and safety first, the agent's own prompt next. What comes from files is a
-//! message of its own, marked as data, and never part of this text.
+//! The system prompt: base rules and safety first, the agent's own prompt next. The content of files is a message of
+//! its own, marked as data, and never part of this text.
 
 use crate::places::Places;
 use ipc_proto::model::{Message, Role};
@@ -23,7 +23,7 @@ pub(crate) fn system(agent: &str) -> String {
     format!("{BASE}\n{agent}")
 }
 
-/// What the workspace and the skills say of themselves, as data before the conversation.
+/// The descriptions that the workspace and the skills bring along, as data before the conversation.
 pub(crate) fn files(places: &Places) -> Vec<Message> {
     let mut messages = Vec::new();
     if let Some(text) = read(&places.workspace.join("CONTEXT.md")) {

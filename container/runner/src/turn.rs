@@ -1,4 +1,5 @@
-//! The loop of a turn: think, run what was released, give results back, until the model asks for nothing more.
+//! The loop of a turn: ask the model, run the released calls, give their results back, until the model asks for no
+//! more.
 
 use crate::RunnerFault;
 use crate::gate::Gate;
@@ -6,7 +7,7 @@ use crate::places::Places;
 use crate::{prompt, watch};
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
-use ipc_proto::runner_gate::{Ending, Heard, Work};
+use ipc_proto::runner_gate::{CompletionState, Ending, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{Name, Text};
 use runner::tools::{self, Abort, Context, Prepared};
@@ -26,7 +27,7 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
     messages.extend(work.messages);
     let mut asked = 0;
     loop {
-        messages.extend(gate.think(&system, &messages).await?);
+        messages.extend(gate.start_completion(&system, &messages).await?);
         let (message, calls, asking) = reply(gate).await?;
         deadline += asking;
         messages.push(message);
@@ -53,10 +54,10 @@ async fn reply(gate: &Gate) -> Result<(Message, Vec<Released>, Duration), Runner
     let mut asking = Duration::ZERO;
     loop {
         let begun = Instant::now();
-        match gate.hear().await? {
-            Heard::Waiting => {}
-            Heard::Asking => asking += begun.elapsed(),
-            Heard::Reply { message, calls, .. } => return Ok((message, calls.into_vec(), asking)),
+        match gate.poll_completion().await? {
+            CompletionState::Waiting => {}
+            CompletionState::Asking => asking += begun.elapsed(),
+            CompletionState::Reply { message, calls, .. } => return Ok((message, calls.into_vec(), asking)),
         }
     }
 }
@@ -89,7 +90,7 @@ async fn one_call(
         Err(problem) => gate.result(result(released, Outcome::Error, &problem)).await,
         Ok(Prepared::Jail(prepared)) => {
             let (lines, heard) = mpsc::channel(PROGRESS);
-            let telling = tokio::task::spawn_local(tell(gate.clone(), call.id, heard));
+            let telling = tokio::task::spawn_local(report_progress(gate.clone(), call.id, heard));
             let context = context(places, deadline, lines);
             let Ok(context) = context else {
                 return gate
@@ -99,7 +100,7 @@ async fn one_call(
             let outcome = tokio::task::spawn_blocking(move || prepared.run(&context)).await;
             drop(telling.await);
             watch::reap();
-            gate.result(given(released, outcome.ok())).await
+            gate.result(tool_result(released, outcome.ok())).await
         }
     }
 }
@@ -116,7 +117,7 @@ fn context(
     Ok(context)
 }
 
-async fn tell(gate: Gate, call: ipc_proto::ids::CallId, mut lines: mpsc::Receiver<String>) {
+async fn report_progress(gate: Gate, call: ipc_proto::ids::CallId, mut lines: mpsc::Receiver<String>) {
     while let Some(line) = lines.recv().await {
         gate.progress(call, &line).await;
     }
@@ -126,7 +127,7 @@ fn result(released: &Released, outcome: Outcome, output: &str) -> ToolResult {
     ToolResult { call: released.call.id, outcome, output: Text::clip(output), duration_ms: 0, snapshot: None }
 }
 
-fn given(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
+fn tool_result(released: &Released, outcome: Option<tools::Outcome>) -> ToolResult {
     let Some(outcome) = outcome else {
         return result(released, Outcome::Error, "[ERROR] the tool broke");
     };

@@ -1,6 +1,6 @@
-//! The jail's sum of memory, watched from within. The runner is the first process of the jail, so it can see all of it,
-//! end all of it, and must collect what nobody waits for. agentd or the kernel holds the jail to the same from outside;
-//! what is ended here ends a tool and not the turn.
+//! Watches the memory of the whole jail from within. The runner is the first process of the jail, so it can see all of
+//! it, end all of it, and must reap orphans. agentd or the kernel holds the jail to the same bound from outside; a
+//! process that is ended here ends a tool and not the turn.
 
 use manifest::Row;
 use manifest::command::Mode;
@@ -25,7 +25,7 @@ pub(crate) fn begin(mode: Mode, row: &Row) {
         return;
     }
     let most = u64::from(row.limits.memory_mib) << 20;
-    // Where it cannot be made, agentd's own watch is what remains.
+    // Where it cannot be made, agentd's own watch remains.
     drop(std::thread::Builder::new().name("watch".into()).spawn(move || {
         loop {
             std::thread::sleep(EVERY);
@@ -38,8 +38,8 @@ pub(crate) fn begin(mode: Mode, row: &Row) {
     }));
 }
 
-/// Returns whether everything here holds more than `most` bytes. What several share is counted for each at first, and divided
-/// among them only where it matters.
+/// Returns true if all processes here hold more than `most` bytes. Shared pages are counted for each at first, and
+/// divided among them only where it matters.
 fn is_over(most: u64) -> bool {
     let (pids, files) = (pids(), in_files());
     let sum = |held: fn(u32) -> u64| files + pids.iter().map(|pid| held(*pid)).sum::<u64>();
@@ -58,7 +58,7 @@ fn loosely(pid: u32) -> u64 {
     held(pid, "status", &["RssAnon:", "RssShmem:", "VmSwap:"]).unwrap_or_default()
 }
 
-/// The same, with what several processes share divided among them; undivided where a process lets nobody look.
+/// The same, with shared pages divided among the processes; undivided where a process cannot be inspected.
 fn closely(pid: u32) -> u64 {
     held(pid, "smaps_rollup", &["Pss_Anon:", "Pss_Shmem:", "SwapPss:"]).unwrap_or_else(|| loosely(pid))
 }
@@ -81,7 +81,7 @@ fn in_files() -> u64 {
     })
 }
 
-/// Collects children that were left behind; only between tools, when nobody else waits.
+/// Reaps orphans; only between tools, when nothing else waits.
 pub(crate) fn reap() {
     while matches!(
         waitpid(None, Some(WaitPidFlag::WNOHANG)),

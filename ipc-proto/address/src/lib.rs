@@ -1,4 +1,4 @@
-//! What a URL means and where it may go: one decision for fetch, redirect and connection.
+//! Says how a URL is read and where it may go: one decision for fetch, redirect and connection.
 //!
 //! Pure: it resolves, connects and reads nothing. What two parsers could read in two ways is refused rather than
 //! read, and the [`Target`] that was judged is what is dialled: nobody parses the text a second time.
@@ -51,7 +51,7 @@ pub enum Unfit {
 }
 
 impl Unfit {
-    /// What a person is told; fixed words.
+    /// The phrase that a person is shown; fixed text.
     #[must_use]
     pub const fn phrase(self) -> &'static str {
         match self {

@@ -1,5 +1,6 @@
-//! Which addresses belong to the public internet: the special-purpose registries of IANA, and what clouds serve
-//! their own instances at. Pure data and one function; whatever is not known to be public is not.
+//! The addresses that belong to the public internet: the special-purpose registries of IANA, and the addresses
+//! at which clouds serve their own instances. Pure data and one function; an address that is not known to be
+//! public is not public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

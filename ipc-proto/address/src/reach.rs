@@ -18,7 +18,7 @@ const METADATA: &[&str] = &["instance-data", "metadata", "metadata.goog"];
 /// inside, save those that the rule names.
 ///
 /// # Errors
-/// What refuses it.
+/// The reason for which the target is refused.
 pub fn may_go(target: &Target, rule: &Rule) -> Result<(), Unfit> {
     if rule.blocked_ports.contains(&target.port) {
         return Err(Unfit::BlockedPort);

@@ -57,7 +57,7 @@ impl Target {
         HostPort { host: self.host.clone(), port: self.port }
     }
 
-    /// What the `Host` header says: the port only where it is not the scheme's own.
+    /// The value of the `Host` header: the port is present only where it is not the scheme's default.
     #[must_use]
     pub fn authority(&self) -> String {
         if self.port == self.scheme.port() { self.host.to_string() } else { self.host_port().to_string() }
@@ -72,7 +72,7 @@ impl Target {
     /// Where a redirect from here with this `Location` leads. It still has to be judged like any other.
     ///
     /// # Errors
-    /// What is wrong with it: a location with a host of its own is read as strictly as a URL.
+    /// The defect of the location: one with a host of its own is read as strictly as a URL.
     pub fn follow(&self, location: &str) -> Result<Self, Unfit> {
         check_text(location)?;
         if has_scheme(location) {
@@ -98,7 +98,7 @@ impl fmt::Display for Target {
 /// Reads a URL of `http` or `https`.
 ///
 /// # Errors
-/// What is wrong with it, or that it can be read in two ways.
+/// The defect of the URL, or that it can be read in two ways.
 pub fn parse(url: &str) -> Result<Target, Unfit> {
     check_text(url)?;
     let (scheme, rest) = scheme(url)?;

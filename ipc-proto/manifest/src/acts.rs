@@ -1,8 +1,9 @@
-//! What a process must not be able to do: the catalogue of acts that `agentctl redteam` tries from inside every jail,
-//! and what each row is expected to answer. Pure data; `confine` performs an act, in the jail and nowhere else.
+//! The catalogue of acts that a process must not be able to perform. `agentctl redteam` tries each from inside every
+//! jail and compares the outcome with the one that the row expects. Pure data; `confine` performs an act, in the jail
+//! and nowhere else.
 //!
-//! What a row may do follows from the row itself. An act stands here once, and the right that makes it harmless to one
-//! row beside it: a grant that goes from a row turns what was `contained` into what must be refused.
+//! The permissions follow from the row itself. An act stands here once, beside the right that makes it harmless to a
+//! row: when a grant is removed from a row, the expected outcome changes from `contained` to refused.
 
 mod list;
 
@@ -15,9 +16,9 @@ use crate::row::{Access, Network, Place, Row};
 /// One act. Its number is its place in [`ACTS`].
 #[derive(Debug)]
 pub struct Act {
-    /// What people and programs call it.
+    /// The act's identifier for people and programs.
     pub id: &'static str,
-    /// What it tries, in a few words.
+    /// A short description of the attempt.
     pub tries: &'static str,
     /// When it is tried.
     pub moment: Moment,
@@ -27,7 +28,7 @@ pub struct Act {
     pub contained: &'static [(Right, &'static str)],
 }
 
-/// Which layers stand when an act is tried: a later one must not be what hides that an earlier one is missing.
+/// The layers that stand when an act is tried: a later layer must not hide that an earlier one is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// In the jail, not sealed yet: ids, capability sets and no_new_privs alone.
@@ -38,7 +39,7 @@ pub enum Moment {
     Sealed,
 }
 
-/// Who tries an act.
+/// The processes that try an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whom {
     /// Every row.
@@ -49,7 +50,7 @@ pub enum Whom {
     Runner,
 }
 
-/// What makes an act harmless to those who have it.
+/// The right that makes an act harmless to the processes that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
     /// Its row lists this system call, whatever the arguments.
@@ -66,7 +67,7 @@ pub enum Right {
     Loopback,
 }
 
-/// What is expected of an act.
+/// The expected outcome of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// The kernel refuses it with an errno, or ends the process.
@@ -75,7 +76,7 @@ pub enum Expected {
     Contained(&'static str),
 }
 
-/// What became of an act.
+/// The observed outcome of an act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// The kernel refused it with this errno.
@@ -127,7 +128,7 @@ impl Act {
         ACTS.get(usize::from(number))
     }
 
-    /// What is expected of it when `row` tries it in this mode; `None` where it is not tried.
+    /// The expected outcome when `row` tries it in this mode; `None` where it is not tried.
     #[must_use]
     pub fn expected(&self, row: &Row, mode: Mode) -> Option<Expected> {
         let runner = row.process.is_runner();
@@ -164,7 +165,7 @@ impl Right {
 }
 
 impl Seen {
-    /// What the end of the process that tried it says.
+    /// The outcome, read from the end of the process that tried it.
     #[must_use]
     pub fn of(ended: Ended, code: u64) -> Self {
         let code = u8::try_from(code).unwrap_or(u8::MAX);
@@ -202,7 +203,7 @@ impl Seen {
 pub const fn self_check(process: Process) -> &'static [&'static str] {
     match process {
         Process::Runner => &["chroot-jailed", "tcp-connect-apart", "shadow", "call-ptrace"],
-        // What it connects to is its own loopback.
+        // The runner connects to its own loopback only.
         Process::AgentRunner => &["chroot-jailed", "mount-apart", "shadow", "call-ptrace"],
         _ => &["chroot-jailed", "peer-trace-jailed", "shadow", "call-keyctl"],
     }

@@ -30,7 +30,7 @@ pub const FRAME: usize = 128;
 /// Number of 64-bit words that a frame carries besides its head.
 pub const WORDS: usize = 14;
 
-/// What a frame says. Numbers are the wire format.
+/// The kind of a frame. Numbers are the wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Kind {
@@ -51,7 +51,7 @@ pub enum Kind {
     Drain = 5,
     /// To router: a runner ended. words[0..2] turn id, words[2] how ([`Ended`]), words[3] its code.
     RunnerEnded = 6,
-    /// To control: the state of one process; `peer` which, words as [`state_words`].
+    /// To control: the state of the process `peer`, words as [`state_words`].
     ProcessState = 7,
     /// To control: the state of the host. words[0] [`HostState`], words[1] [`Mode`], words[2] started (unix ms),
     /// words[3] agentd's pid, words[4] now (unix ms), words[5] [`Holder`],
@@ -61,24 +61,24 @@ pub enum Kind {
     Done = 9,
     /// To router, before [`Kind::Plumbed`]: this turn has a live runner. words[0..2] turn id.
     RunnerAlive = 10,
-    /// To control: what became of a [`Kind::Probe`]; `peer` the row, words[0] the number of the act, words[1] how its
+    /// To control: the outcome of a [`Kind::Probe`]; `peer` the row, words[0] the number of the act, words[1] how its
     /// process ended ([`Ended`]), words[2] the code of that, words[3] words[1] of the probe.
     Probed = 12,
-    /// To control: a process tried what it may not; `peer` which, words as [`violation_words`]. Told again after each
-    /// start of control until it says [`Kind::Recorded`].
+    /// To control: the process `peer` tried an act that it may not do, words as [`violation_words`]. Sent again after each
+    /// start of control until it answers [`Kind::Recorded`].
     Violation = 11,
     // From a process.
     /// Sealed and serving.
     Ready = 32,
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
-    Beat = 33,
+    Heartbeat = 33,
     /// From router: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
     /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms, words[7] the uid that attached the directory ([`attached_owner`]),
     /// words[8..10] session id.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
-    /// From control: look at the directory that the hello of this connection hands over, and keep it as a workspace of its owner.
+    /// From control: check the directory that the hello of this connection hands over, and keep it as a workspace of its owner.
     /// words[0] a number of control's own that comes back with [`Kind::Attached`], words[1] uid of the caller.
     /// Descriptors: the connection, of which nothing was read. Its hello carries the directory, and the mount namespace that it
     /// was opened in, if the caller gave one.
@@ -95,42 +95,42 @@ pub enum Kind {
     Release = 39,
     /// From control: stop the host.
     Shutdown = 40,
-    /// A process's last word before it ends by itself; words[0] = a [`Failure`].
+    /// A process's last frame before it ends by itself; words[0] = a [`Failure`].
     Failing = 41,
-    /// From router: the runner of this turn has so much wall clock from now on, because its turn waits for a person
-    /// or does so no longer. words[0..2] turn id, words[2] ms.
-    Wall = 42,
+    /// From router: the runner of this turn has words[2] ms of wall clock from now on, because its turn waits for a person
+    /// or does so no longer. words[0..2] turn id.
+    SetDeadline = 42,
     /// From control: stop every process but control with SIGSTOP, runners too, until [`Kind::Thaw`] or for
-    /// words[0] ms. agentd answers with [`Kind::Done`] when all stand still.
+    /// words[0] ms. agentd answers with [`Kind::Done`] when all are stopped.
     Freeze = 43,
-    /// From control: let them go on. The answer says whether they have stood still until now.
+    /// From control: resume them. The answer says if they were stopped until now.
     Thaw = 44,
-    /// From control: have a twin of the process `peer`, under the very same jail and seal, try an act. words[0] the number of
+    /// From control: have a probe in the jail of the process `peer`, under the very same seal, try an act. words[0] the number of
     /// the act, words[1] a number of control's own that comes back with [`Kind::Probed`].
     Probe = 45,
-    /// From a process that is half sealed: the listener of its filter, over which agentd hears what it tries and may not.
-    /// Descriptors: the listener. A runner says it on a socket of its own, and nothing else there.
+    /// From a process that is half sealed: the listener of its filter, over which agentd learns of its refused system calls.
+    /// Descriptors: the listener. A runner sends it on a socket of its own, and nothing else there.
     Listening = 46,
     /// From control: every violation up to the number words[0] is on the record.
     Recorded = 49,
     /// From agentd to control, router and gate: the room on the state directory's file system, as [`Room`] reads it.
-    /// words[0] 1 below what is kept, else 0; words[1] MiB that are free; words[2] MiB that are kept.
+    /// words[0] 1 below the reserve, else 0; words[1] MiB that are free; words[2] MiB of the reserve.
     Disk = 47,
-    /// From agentd, in debug builds alone: how far every process's wall clock is to be off the machine's.
+    /// From agentd, in debug builds alone: the offset of every process's wall clock from the machine's.
     /// words[0] ms, as the bits of an `i64`.
     Clock = 48,
     /// From credproxy: words[0] 1 if the vault waits for its passphrase, else 0.
     Locked = 50,
-    /// From audit: words[0] whether the record takes entries, [`RecordState`]; words[1..5] which log it is, a SHA-256 of its
-    /// first public key with its name; 0 of one that does not hold.
+    /// From audit: words[0] the [`RecordState`]; words[1..5] the log's id, a SHA-256 of its first public key with its name; 0
+    /// for a log that does not hold.
     Record = 51,
     /// From router: a workspace was removed, and the folder that the host made for it goes. words[0..2] workspace id.
     Remove = 52,
 }
 
-/// The word of [`Kind::HostState`] that says whether the vault waits for its passphrase.
+/// The word of [`Kind::HostState`] that is 1 while the vault waits for its passphrase.
 pub const LOCKED_WORD: usize = 11;
-/// The word of [`Kind::HostState`] that says whether the record takes entries, [`RecordState`].
+/// The word of [`Kind::HostState`] that is the [`RecordState`].
 pub const RECORD_WORD: usize = 12;
 /// A page for keys that agentd keeps over credproxy's lives follows the section.
 pub const START_PAGE: u64 = 1;
@@ -142,11 +142,11 @@ pub const HELLO: usize = 16;
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
 pub const LAUNCH_ATTACHED: u64 = 1;
 
-from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Beat,
-    Launch, Kill, Attach, Attached, Forget, Restart, Hold, Release, Shutdown, Failing, Wall, Freeze, Thaw, Disk, Clock, Probe, Probed,
+from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Heartbeat,
+    Launch, Kill, Attach, Attached, Forget, Restart, Hold, Release, Shutdown, Failing, SetDeadline, Freeze, Thaw, Disk, Clock, Probe, Probed,
     Violation, Listening, Recorded, Locked, Record, Remove);
 
-/// Which end of an edge a descriptor is.
+/// The end of an edge that a descriptor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// This process calls the peer.
@@ -158,7 +158,7 @@ pub enum Role {
 /// One command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it says.
+    /// The frame's kind.
     pub kind: Kind,
     /// The process it is about.
     pub peer: Process,
@@ -245,7 +245,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// What such a frame says; `None` for one of another kind.
+    /// The content of such a frame; `None` for a frame of another kind.
     #[must_use]
     pub fn of(frame: &Frame) -> Option<Self> {
         let [low, free, kept, ..] = frame.words;

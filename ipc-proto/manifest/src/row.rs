@@ -7,7 +7,7 @@ use crate::syscalls::Group;
 /// One process's whole authority.
 #[derive(Debug)]
 pub struct Row {
-    /// Which process this is.
+    /// The process that the row describes.
     pub process: Process,
     /// Its one duty, in a line.
     pub does: &'static str,
@@ -17,7 +17,7 @@ pub struct Row {
     pub opens: &'static [Open],
     /// A file of its own folder that everyone may read; the folder is then 0711 instead of 0700.
     pub shows: Option<&'static str>,
-    /// What it can reach.
+    /// The addresses that it can reach.
     pub network: Network,
     /// Capabilities it keeps, each with the reason. Empty everywhere so far.
     pub capabilities: &'static [Grant],
@@ -25,7 +25,7 @@ pub struct Row {
     pub syscalls: &'static [&'static Group],
     /// Resource limits, set before exec.
     pub limits: Limits,
-    /// What happens when it ends unasked.
+    /// The response to an unexpected exit.
     pub restart: Backoff,
     /// The sections of `cordon.toml` it is handed; it sees no other.
     pub config: &'static [&'static str],
@@ -55,7 +55,7 @@ impl Row {
 }
 
 /// The commands that every process may send agentd.
-pub const COMMON_COMMANDS: &[Kind] = &[Kind::Ready, Kind::Beat, Kind::Failing, Kind::Listening];
+pub const COMMON_COMMANDS: &[Kind] = &[Kind::Ready, Kind::Heartbeat, Kind::Failing, Kind::Listening];
 
 /// A row that may do nothing: what a row of the table does not name, it does not have.
 pub(crate) const NOTHING: Row = Row {
@@ -126,7 +126,7 @@ pub struct Open {
     pub why: &'static str,
 }
 
-/// What the folder of a sentence model is read of.
+/// The files that are read from the folder of a sentence model.
 pub const MODEL_FILES: &[&str] = &["config.json", "tokenizer.json", "vocab.txt", "model.safetensors"];
 
 impl Open {
@@ -161,7 +161,7 @@ pub enum Access {
     Execute,
 }
 
-/// What a process can reach over the network.
+/// The addresses that a process can reach over the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// An empty network namespace, and no call that makes a socket.

@@ -19,7 +19,7 @@ pub const HEAD: usize = 100;
 /// A database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Database {
-    /// Whose it is.
+    /// The process that owns the database.
     pub process: Process,
     /// Its name in that process's folder.
     pub file: &'static str,

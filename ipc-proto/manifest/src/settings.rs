@@ -1,5 +1,5 @@
-//! What agentd's configuration child tells agentd: a head of fixed size, then each process's section as bytes that
-//! agentd does not look into. Writer and reader share this file.
+//! The message from agentd's configuration child to agentd: a head of fixed size, then each process's section as
+//! bytes that agentd does not look into. Writer and reader share this file.
 //!
 //! Nothing here parses text, and reading allocates nothing. A document that breaks any rule below is refused whole.
 
@@ -52,7 +52,7 @@ impl Loopback {
     }
 }
 
-/// What agentd itself is configured by.
+/// The configuration of agentd itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The mode that was asked for; `None` to take the strongest that there is, `flat` excepted.
@@ -181,7 +181,7 @@ fn mask_holds(mask: u32) -> bool {
         && has(Process::Dialer) == has(Process::Credproxy)
         // Curator without memory has nothing to do.
         && has(Process::Memory) == has(Process::Curator)
-        // What embedder makes is memory's.
+        // Embedder serves memory alone.
         && (has(Process::Memory) || !has(Process::Embedder))
         // Web without dialer reaches nothing.
         && (has(Process::Dialer) || !has(Process::Web))
@@ -316,7 +316,7 @@ fn read_mode(number: u8) -> Result<Option<Mode>, Refused> {
     }
 }
 
-/// What is left to be read.
+/// The bytes that remain to be read.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

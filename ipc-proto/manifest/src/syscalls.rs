@@ -26,7 +26,7 @@ use crate::{Process, Row};
 pub struct Call {
     /// The kernel's name of it.
     pub name: &'static str,
-    /// What its arguments must be: any of these alternatives; an empty slice allows all.
+    /// Conditions on its arguments: any of these alternatives suffices; an empty slice allows all.
     pub when: &'static [&'static [When]],
     /// Why its arguments are bound; empty where they are not.
     pub why: &'static str,
@@ -37,11 +37,11 @@ pub struct Call {
 /// One condition on one argument. All of an alternative must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// Which argument, from 0.
+    /// The argument's index, from 0.
     pub argument: u8,
     /// How much of it the kernel reads.
     pub width: Width,
-    /// What must hold of that.
+    /// The condition that the value must meet.
     pub is: Is,
 }
 
@@ -62,7 +62,7 @@ pub enum Is {
     Equal(u64),
     /// None of these bits is set.
     Without(u64),
-    /// Of the bits of the first, exactly those of the second are set.
+    /// The bits selected by the first mask equal the second value.
     Bits(u64, u64),
     /// The pid of the process that is sealed.
     OwnPid,
@@ -127,7 +127,7 @@ pub fn allows(row: &'static Row, name: &str, arguments: &[u64; 6], own: u32) -> 
     calls(row, name).any(|call| call.takes(arguments, own))
 }
 
-/// What becomes of a process that makes a call its row does not allow.
+/// The consequence of a call that the process's row does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is killed.
@@ -136,9 +136,9 @@ pub enum Fate {
     Errno(u32),
 }
 
-/// What becomes of a process of this row that makes a call which the row does not allow. An actor has no business
-/// with any; what is known to be an attack on the jail kills a runner's process; of the rest programs hear an errno
-/// that they know how to go on from.
+/// The consequence for a process of this row of a call that the row does not allow. Any such call kills an actor,
+/// which has no use for one. A known attack on the jail kills a runner's process; every other call returns an errno
+/// that ordinary programs know how to handle.
 #[must_use]
 pub fn fate(row: &'static Row, name: &str) -> Fate {
     if !row.process.is_runner() || RUNNER_KILLS.contains(&name) {
@@ -151,7 +151,7 @@ pub fn fate(row: &'static Row, name: &str) -> Fate {
     Fate::Errno(if calls(row, name).next().is_some() { refused::EPERM } else { refused::ENOSYS })
 }
 
-/// What the kernel refuses to programs of this row by itself: nothing where the row is no runner's.
+/// Calls that the kernel refuses to programs of this row without notifying agentd; empty where the row is no runner's.
 pub fn quiets(row: &Row) -> impl Iterator<Item = &'static Quiet> + Clone + use<> {
     let (all, sockets) = match row.process {
         Process::Runner => (QUIET, refused::QUIET_SOCKETS),

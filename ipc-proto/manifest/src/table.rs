@@ -47,6 +47,11 @@ pub const TABLE: &[Row] = &[
         opens: &[
             system("/etc/resolv.conf", "which name servers to ask"),
             system("/etc/hosts", "names this machine gives itself"),
+            system(
+                "/proc/self/net/fib_trie",
+                "addresses and networks of this machine, which are not outside",
+            ),
+            system("/proc/self/net/ipv6_route", "the same of IPv6"),
         ],
         network: Network::Client,
         syscalls: &[&BASE, &LINKS, &DIAL, &PASS],
@@ -106,7 +111,19 @@ pub const TABLE: &[Row] = &[
         config: &["log", "memory"],
         optional: true,
         serves: &[
-            to(&[Gate, Control], "agents', clients' and people's memories", &["ask"]),
+            to(
+                &[Gate, Control],
+                "agents', clients' and people's memories",
+                &[
+                    "read", "raw", "list", "find", "timeline", "history", "sessions", "block", "stats",
+                    "unread", "write", "revise", "remove", "restore",
+                ],
+            ),
+            to(
+                &[Control],
+                "a person's own acts, which no agent and no client may do",
+                &["capture", "judge", "unremove", "accept", "forget", "restore_session", "mute", "reindex"],
+            ),
             to(&[Control], "the operators' surface", &["sound"]),
             to(&[Curator], "background work on what is kept", &["waiting", "settle"]),
         ],
@@ -143,7 +160,7 @@ pub const TABLE: &[Row] = &[
         opens: &[own("the queue database")],
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE, &YIELD],
         config: &["log", "router", "user", "agent", "engine"],
-        commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Forget, Kind::Wall],
+        commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Forget, Kind::SetDeadline],
         serves: &[
             to(
                 &[Gate],
@@ -158,7 +175,7 @@ pub const TABLE: &[Row] = &[
                     "typed",
                     "engine_state",
                     "keep_engine_state",
-                    "words",
+                    "steering",
                     "labels",
                 ],
             ),
@@ -207,7 +224,11 @@ pub const TABLE: &[Row] = &[
         config: &["log", "gate", "agent", "engine", "web", "policy", "tool", "service", "gateway"],
         commands: &[Kind::Kill],
         serves: &[
-            to(&[Runner], "a turn of an agent", &["think", "hear", "effect", "result", "progress"]),
+            to(
+                &[Runner],
+                "a turn of an agent",
+                &["start_completion", "poll_completion", "effect", "result", "progress"],
+            ),
             to(
                 &[Runner, AgentRunner],
                 "the work of a jail, its output and its end",
@@ -217,14 +238,34 @@ pub const TABLE: &[Row] = &[
                 &[AgentRunner],
                 "a program's model calls, and a coding agent's turn",
                 &[
-                    "run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input", "engine",
-                    "words", "keep",
+                    "run_models",
+                    "run_ask",
+                    "run_pull",
+                    "run_end",
+                    "run_count",
+                    "run_input",
+                    "engine",
+                    "steering",
+                    "save_engine_state",
                 ],
             ),
-            to(&[Gateway], "clients of the API", &["away", "relay", "relay_embed", "relay_count", "memory"]),
+            to(&[Gateway], "clients of the API", &["away", "relay", "relay_embed", "relay_count"]),
+            to(
+                &[Gateway],
+                "the memory of a client's user",
+                &[
+                    "memory_read", "memory_raw", "memory_list", "memory_find", "memory_timeline",
+                    "memory_history", "memory_sessions", "memory_block", "memory_unread", "memory_write",
+                    "memory_revise", "memory_remove", "memory_restore",
+                ],
+            ),
             to(&[Curator, Gateway], "answers that come in parts", &["relayed", "relay_end"]),
             to(&[Gateway, Control], "the models there are", &["models"]),
-            to(&[Curator], "background work", &["background", "background_embed", "to_order", "ordered"]),
+            to(
+                &[Curator],
+                "background work",
+                &["background", "background_embed", "next_rerank", "finish_rerank"],
+            ),
             to(
                 &[Control],
                 "the operators' surface",

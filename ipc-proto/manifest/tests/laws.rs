@@ -84,7 +84,7 @@ fn each_command_is_sent_by_the_processes_that_need_it_and_no_other() {
         let expected: &[Kind] = match row.process {
             Process::Audit => &[Kind::Record],
             Process::Credproxy => &[Kind::Locked],
-            Process::Router => &[Kind::Launch, Kind::Kill, Kind::Wall, Kind::Remove, Kind::Forget],
+            Process::Router => &[Kind::Launch, Kind::Kill, Kind::SetDeadline, Kind::Remove, Kind::Forget],
             Process::Gate => &[Kind::Kill],
             Process::Control => &[
                 Kind::Attach,
@@ -162,8 +162,8 @@ fn curator_takes_work_and_settles_it_and_reads_no_memory_by_itself() {
         (Process::Memory, "settle", true),
         (Process::Memory, "ask", false),
         (Process::Gate, "background", true),
-        (Process::Gate, "to_order", true),
-        (Process::Gate, "ordered", true),
+        (Process::Gate, "next_rerank", true),
+        (Process::Gate, "finish_rerank", true),
         (Process::Gate, "find", false),
         (Process::Gate, "relay", false),
         (Process::Gate, "effect", false),
@@ -206,15 +206,23 @@ fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
 #[test]
 fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_model_calls() {
     let may = |runner, method| manifest::allowed(runner, Process::Gate, method);
-    for method in ["think", "hear", "effect", "result", "progress"] {
+    for method in ["start_completion", "poll_completion", "effect", "result", "progress"] {
         assert_eq!(
             (may(Process::Runner, method), may(Process::AgentRunner, method)),
             (true, false),
             "{method}"
         );
     }
-    for method in ["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input", "engine", "keep"]
-    {
+    for method in [
+        "run_models",
+        "run_ask",
+        "run_pull",
+        "run_end",
+        "run_count",
+        "run_input",
+        "engine",
+        "save_engine_state",
+    ] {
         assert_eq!(
             (may(Process::Runner, method), may(Process::AgentRunner, method)),
             (false, true),

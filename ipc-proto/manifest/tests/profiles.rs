@@ -1,5 +1,5 @@
-//! What each row may call, written down once more: `profiles.txt` beside this file. Whoever widens a rule, narrows it or
-//! takes one away changes that file too, and is seen to.
+//! The system calls of each row, written down once more in `profiles.txt` beside this file. A change that widens,
+//! narrows or removes a rule changes that file too, and so is visible in review.
 
 use manifest::TABLE;
 use manifest::syscalls::{Call, Group, Is, Quiet, RUNNER_KILLS, RUNNER_REFUSES, When, Width, quiets};

@@ -1,5 +1,5 @@
-//! Arguments, read field by field. Each reading takes its field; a field that no tool knows is refused before anything is
-//! done, and every refusal names the field and what is valid. A null stands for nothing.
+//! Arguments, read field by field. Each reading removes its field; an unknown field is refused before anything is done,
+//! and every refusal names the field and its valid values. A null counts as absent.
 
 use crate::catalogue::Tool;
 use crate::cursor::{Bound, Reached};
@@ -22,14 +22,14 @@ pub(crate) const TYPES: [(&str, ObservationType); 6] = [
     ("change", ObservationType::Change),
 ];
 
-/// Which rows a question is about.
+/// The rows that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Those of the project that the client works in.
+    /// Rows of the project that the client works in.
     Project,
-    /// Those that are about no project.
+    /// Rows of no project.
     User,
-    /// Both, and those of every other project.
+    /// Rows of every project and of none.
     All,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// What was given to a tool.
+    /// The arguments of a tool call.
     ///
     /// # Errors
     /// It does not know one of the fields.
@@ -68,7 +68,7 @@ impl Args {
         self.given.contains_key(name)
     }
 
-    /// A field as it came.
+    /// A field, unchanged.
     ///
     /// # Errors
     /// It is not there.
@@ -81,14 +81,14 @@ impl Args {
         self.given.remove(name).map(|value| text(name, value)).transpose()
     }
 
-    /// The same, and it must be there and hold something.
+    /// The same; it is required and not empty.
     pub(crate) fn words<const N: usize>(&mut self, name: &str) -> Result<Text<N>, Fault> {
         let valid = || json!(format!("a text of 1 to {N} bytes"));
         let text = self.text(name)?.ok_or_else(|| Fault::field(name, "is needed", valid()))?;
         if text.trim().is_empty() { Err(Fault::field(name, "is empty", valid())) } else { Ok(text) }
     }
 
-    /// What is looked for, of a text of any length; and whether that is less than the text.
+    /// The search text, from a text of any length; the flag says that it was shortened.
     pub(crate) fn question(&mut self, name: &str) -> Result<(Text<WORDS>, bool), Fault> {
         let Value::String(text) = self.need(name, "any text at all")? else {
             return Err(Fault::field(name, "must be a text", json!("any text at all")));
@@ -134,7 +134,7 @@ impl Args {
         number.map(Some).ok_or_else(|| Fault::field(name, &must, valid))
     }
 
-    /// True or false; false if it is not there.
+    /// A boolean; false if absent.
     pub(crate) fn flag(&mut self, name: &str) -> Result<bool, Fault> {
         match self.given.remove(name) {
             None => Ok(false),
@@ -148,7 +148,7 @@ impl Args {
         self.given.remove(name).map(|value| choice(name, &value, among)).transpose()
     }
 
-    /// The types that observations are to be of; any if there are none.
+    /// The types of observations to select; any if empty.
     pub(crate) fn types(&mut self) -> Result<List<ObservationType, 6>, Fault> {
         let Some(value) = self.given.remove("types") else { return Ok(List::default()) };
         let names = TYPES.map(|(name, _)| name);
@@ -165,7 +165,8 @@ impl Args {
         Ok(List::clip(types))
     }
 
-    /// Which rows; those of the client's project unless it says otherwise or has none. Gives the filter's project.
+    /// Reads the scope: the client's own project unless the call names another or the client has none. Returns the
+    /// filter's project.
     pub(crate) fn scope(&mut self, place: &Place, among: &[(&str, Scope)]) -> Result<Option<Project>, Fault> {
         let scope = self.choice("scope", among)?;
         let default = if place.project.is_some() { Scope::Project } else { Scope::All };
@@ -182,13 +183,13 @@ impl Args {
         }
     }
 
-    /// How far an earlier answer went.
+    /// The position that an earlier answer reached.
     pub(crate) fn cursor(&mut self) -> Result<u64, Fault> {
         let cursor: Option<Text<256>> = self.text("cursor")?;
         cursor.map_or(Ok(0), |cursor| self.bound.read(&cursor))
     }
 
-    /// Behind which rows an earlier answer ended.
+    /// The rows behind which an earlier answer ended.
     pub(crate) fn reached(&mut self) -> Result<Reached, Fault> {
         let cursor: Option<Text<256>> = self.text("cursor")?;
         cursor.map_or(Ok(Reached::default()), |cursor| self.bound.reached(&cursor))
@@ -215,12 +216,12 @@ impl Args {
     }
 }
 
-/// A filter of a project, for rows that hold.
+/// A filter of a project, for current rows.
 pub(crate) fn of_project(project: Option<Project>) -> Filter {
     Filter { project, ..Filter::default() }
 }
 
-/// A number that has no part after the point; what an `f64` cannot hold exactly is none.
+/// An integer; `None` for a number that an `f64` cannot hold exactly.
 fn whole(number: f64) -> Option<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let fits = number.fract() == 0.0 && (0.0..EXACT).contains(&number);

@@ -1,5 +1,5 @@
-//! The ten tools as a client lists them: name, description, fields. Data alone; the contract that clients rely on is this,
-//! and a copy of it stands beside for a test to compare.
+//! The ten tools as a client lists them: name, description, fields. Data alone; clients rely on it as a contract, and a
+//! test compares it with a copy beside.
 
 use crate::args::{SCOPES, TYPES};
 use crate::tools;
@@ -11,7 +11,7 @@ pub(crate) struct Tool {
     pub(crate) description: &'static str,
     /// It changes nothing.
     pub(crate) reads: bool,
-    /// What it changes may be lost by that.
+    /// The call may lose the data that it changes.
     pub(crate) destroys: bool,
     /// Fields that must be there.
     pub(crate) needs: &'static [&'static str],
@@ -50,7 +50,8 @@ impl Tool {
     }
 }
 
-/// A field that is a text of at most so many bytes. A schema can bound characters alone, so its words say it.
+/// A field that is a text of at most this many bytes. A schema can bound characters alone, so the description names the
+/// bound.
 pub(crate) fn text(most: usize, says: &str) -> Value {
     let says = format!("{says} At most {most} bytes of UTF-8.");
     json!({ "type": "string", "description": says })
@@ -82,7 +83,7 @@ pub(crate) fn choice<T>(among: &[(&str, T)], says: &str) -> Value {
     json!({ "type": "string", "enum": names, "description": says })
 }
 
-/// The field `scope` of what reads.
+/// The field `scope` of tools that read.
 pub(crate) fn scope() -> Value {
     let says = "Which memories: of the project that the client works in, about no project, or all. The project's where \
                 there is one, else all.";
@@ -119,7 +120,7 @@ mod tests {
                 "envelope": ["data", "error", "meta"] })
     }
 
-    /// A change of what clients rely on is made on purpose: in this file too, and with another version.
+    /// A change of the contract is made on purpose: in this file too, and with another version.
     // Holds P3-21.
     #[test]
     fn the_tools_are_those_of_the_golden_contract() {

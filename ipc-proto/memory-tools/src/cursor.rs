@@ -1,5 +1,5 @@
-//! Cursors: how far a list was read, bound to the question that it is an answer to. Nothing is secret in one; a cursor of
-//! another question is refused, since going on with it would give neither list.
+//! Cursors: a position in a list, bound to the question that the list answers. No cursor is secret; a cursor of another
+//! question is refused, since its list is another one.
 
 use crate::envelope::Fault;
 use data_encoding::BASE64URL_NOPAD as CODE;
@@ -14,10 +14,10 @@ const HASH: usize = 12;
 /// Bytes of an id.
 const ID: usize = 16;
 
-/// How far the rows or sessions of a list were read: they come and go meanwhile, so that a count of them would lead to others.
+/// A position in a list of rows or sessions, by ids: a count would be wrong after rows are added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reached {
-    /// Which of several lists.
+    /// The list that the cursor belongs to, of several.
     pub(crate) list: u8,
     /// The ids of the last of it, oldest last; none at its beginning.
     ids: Vec<[u8; ID]>,
@@ -43,12 +43,12 @@ impl Reached {
     }
 }
 
-/// A question that an answer may be read on of.
+/// A question whose answer may continue.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound([u8; HASH]);
 
 impl Bound {
-    /// A question, by its tool, its place and its arguments without those that only say how much of it.
+    /// The question of a tool's call: its place and its arguments without those that only limit the page.
     pub(crate) fn to(parts: &Value) -> Self {
         let hash = Sha256::digest(parts.to_string().as_bytes());
         let mut bound = [0; HASH];
@@ -56,19 +56,19 @@ impl Bound {
         Self(bound)
     }
 
-    /// The cursor that goes on from here.
+    /// The cursor that continues from here.
     pub(crate) fn at(&self, place: u64) -> String {
         CODE.encode(&[&self.0[..], &place.to_be_bytes()].concat())
     }
 
-    /// The cursor that goes on behind these.
+    /// The cursor that continues behind these.
     pub(crate) fn behind(&self, reached: &Reached) -> String {
         let mut bytes = [&self.0[..], &[reached.list]].concat();
         bytes.extend(reached.ids.as_flattened());
         CODE.encode(&bytes)
     }
 
-    /// How far a cursor is.
+    /// The position of a cursor.
     ///
     /// # Errors
     /// It is none, or of another question.
@@ -76,7 +76,7 @@ impl Bound {
         self.decoded(cursor, |place| Some(u64::from_be_bytes(place.try_into().ok()?)))
     }
 
-    /// Behind which rows or sessions a cursor goes on.
+    /// The rows or sessions behind which a cursor continues.
     ///
     /// # Errors
     /// It is none, or of another question.

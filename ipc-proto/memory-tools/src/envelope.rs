@@ -6,18 +6,18 @@ use crate::store::Trouble;
 use ipc_proto::memory::{MemoryError, Refusal};
 use serde_json::{Map, Value, json};
 
-/// Why there is no data.
+/// The reason why there is no data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// An argument is not as it must be.
+    /// An argument is invalid.
     Validation,
     /// There is no such row or tool.
     NotFound,
-    /// What is to be changed is not as it was, or there is no room.
+    /// The row to be changed is in another state, or there is no room.
     Conflict,
-    /// What surrounds this server does not let it: its configuration, its place, a key's scope.
+    /// The server's configuration, its place, or a key's scope does not permit the call.
     Locked,
-    /// The host failed, or a part of it is away.
+    /// The host failed, or one of its processes is not available.
     Internal,
 }
 
@@ -42,7 +42,7 @@ impl Code {
 /// A refusal in the host's own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Of which kind.
+    /// The kind of the failure.
     pub code: Code,
     /// For a person or a model.
     pub message: String,
@@ -63,7 +63,7 @@ impl Fault {
         Self { details, ..self }
     }
 
-    /// A field is not as it must be; what is valid is told.
+    /// A field is invalid; the valid values are named.
     #[must_use]
     pub fn field(field: &str, must: &str, valid: Value) -> Self {
         let message = format!("`{field}` {must}");
@@ -103,7 +103,7 @@ impl From<MemoryError> for Fault {
     }
 }
 
-/// What would be kept in the place of what was refused.
+/// Text that would be stored in the place of the refused one.
 const fn mended(why: Refusal) -> &'static str {
     match why {
         Refusal::Empty => "text outside of <private>",
@@ -133,7 +133,7 @@ impl From<Trouble> for Fault {
     }
 }
 
-/// What a tool answers when all is well.
+/// A tool's answer after success.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Done {
     data: Value,

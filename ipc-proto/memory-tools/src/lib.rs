@@ -1,13 +1,14 @@
-//! The ten tools by which an MCP client uses memory: their contract, what their arguments ask of memory, and how its
-//! answers are told. Whatever carries them gives a [`Store`]; this crate opens no file, has no network, and knows no
-//! owner: whose memory it is, the store's connection says. It must never pass a field over that a client gave: each is
-//! honoured, or refused by its name with what is valid.
+//! The ten tools by which an MCP client uses memory: their contract, the calls that they make, and the form of their
+//! answers. A transport gives a [`Store`]; this crate opens no file, has no network, and knows no owner: the store's
+//! connection does. It must never ignore a field of a client: each is honoured, or refused by its name with the valid
+//! values.
 
 mod args;
 mod catalogue;
 mod cursor;
 mod envelope;
-mod heard;
+mod message;
+mod request;
 mod server;
 mod shape;
 mod store;
@@ -15,7 +16,8 @@ mod time;
 mod tools;
 
 pub use envelope::{Code, Fault};
-pub use heard::hear;
+pub use message::read_message;
+pub use request::{Answer, Request};
 pub use server::Server;
 pub use store::{FolderAct, Place, SECTION, Store, Trouble};
 

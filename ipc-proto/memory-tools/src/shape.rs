@@ -1,5 +1,5 @@
-//! Rows as clients read and write them, in open-mem's words: observations with its fields, summaries with its fields, and
-//! what else memory keeps in the same form. A row goes out and comes in by one type, so that nothing is lost on the way.
+//! Rows as clients read and write them, with open-mem's names: observations, summaries, and memory's other rows in the
+//! same form. One type serves both directions, so that nothing is lost on the way.
 
 use crate::time;
 use ipc_proto::ids::{MemoryId, SessionId};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 /// Characters of a title that is the beginning of a text.
 const BEGINNING: usize = 60;
-/// Importance where nothing says another.
+/// The importance where none is given.
 const fn middle() -> u8 {
     3
 }
@@ -75,10 +75,10 @@ pub(crate) struct Item {
     pub(crate) expires_at: Option<Text<64>>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) plain: bool,
-    /// How far the row is to be trusted. It goes out and is not believed when it comes in.
+    /// The trust of the row. It is given out and not believed when it comes in.
     #[serde(default)]
     pub(crate) trust: Option<Trust>,
-    /// How confidential the row is. When it comes in it can only make it more so.
+    /// The class of the row. When it comes in it can only raise the class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) class: Option<Class>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,25 +87,25 @@ pub(crate) struct Item {
     pub(crate) message_id: Option<Text<128>>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) external: bool,
-    /// The row that a model took it from.
+    /// The row that a model derived it from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) taken_from: Option<Text<128>>,
-    /// Of a note or a fact.
+    /// The key of a note or a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<Text<256>>,
-    /// Of an episode.
+    /// The speaker of an episode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) role: Option<Name>,
-    /// Of a fact.
+    /// The category of a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) category: Option<Category>,
-    /// Of a fact, in thousandths.
+    /// The confidence of a fact, in thousandths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) confidence: Option<u16>,
-    /// Of an entity, whose name is its key.
+    /// The type of an entity, whose name is its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) entity: Option<EntityType>,
-    /// Of a summary: its text, in the place of a narrative.
+    /// The text of a summary, in the place of a narrative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) summary: Option<Text<CONTENT_BOUND>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,7 @@ const fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// A row whole, but for what it was made from.
+/// A whole row, without its material.
 pub(crate) fn item(row: &Row) -> Item {
     let Row { entry, created_ms, tokens, state, revises, reason, .. } = row;
     let Detail { kind, source, importance, project, expires_ms } = &entry.detail;
@@ -168,7 +168,7 @@ pub(crate) fn item(row: &Row) -> Item {
 }
 
 impl Item {
-    /// What only a row of this kind has.
+    /// Fills in the fields that only a row of this kind has.
     fn tell(&mut self, kind: &Kind) {
         match kind.clone() {
             Kind::Note { key } => self.key = key,
@@ -193,7 +193,7 @@ impl Item {
         }
     }
 
-    /// The kind that it says it is.
+    /// The kind that it claims.
     fn said(&mut self, kind: KindName) -> Kind {
         match kind {
             KindName::Note => Kind::Note { key: self.key.take() },
@@ -229,11 +229,11 @@ impl Item {
         }
     }
 
-    /// The row that it is, of this kind unless it says another; `home` is the project of what names none and is of scope
+    /// The row, of this kind unless it names another; `home` is the project of a row that names none and is of scope
     /// `project`.
     ///
     /// # Errors
-    /// The field that is not as it must be, and how it must be.
+    /// The invalid field, and its valid values.
     pub(crate) fn row(mut self, kind: KindName, home: Option<&Project>) -> Result<Row, (String, String)> {
         let kind = self.kind.unwrap_or(kind);
         if self.id.trim().is_empty() {
@@ -277,7 +277,7 @@ impl Item {
     }
 }
 
-/// A row in a list: what it is about, and what it costs to read.
+/// A row in a list: its subject, and the tokens that reading it costs.
 pub(crate) fn index(row: &Row) -> Value {
     let entry = &row.entry;
     let seen = if let Kind::Observation(seen) = &entry.detail.kind { Some(seen) } else { None };
@@ -297,7 +297,7 @@ pub(crate) fn index(row: &Row) -> Value {
     })
 }
 
-/// Its title; of what has none, its key or the beginning of its text.
+/// Its title; without one its key or the beginning of its text.
 pub(crate) fn title(entry: &Entry) -> Text<200> {
     match &entry.detail.kind {
         Kind::Observation(seen) => seen.title.clone(),
@@ -414,7 +414,7 @@ mod tests {
         }
         for mut row in rows {
             let mut back = back(&row);
-            // Tokens are counted anew, and how far it is trusted is not its own to say; how confidential it is stands.
+            // Tokens are counted anew, the trust is not taken from the document, and the class is.
             back.tokens = row.tokens;
             assert_eq!(back.entry.label.class, row.entry.label.class);
             row.entry.label = back.entry.label.clone();

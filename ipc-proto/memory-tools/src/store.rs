@@ -1,24 +1,26 @@
-//! What carries the tools to memory: a connection that knows whose memory it is, and the place that a client works in.
+//! The connection between the tools and memory, which knows the owner of the memory and the place that a client works
+//! in.
 
 use crate::envelope::Fault;
-use ipc_proto::memory::{Ask, MemoryError, Project, Said};
+use crate::request::{Answer, Request};
+use ipc_proto::memory::{MemoryError, Project};
 use serde_json::Value;
 use std::future::Future;
 
-/// The comments that stand around what is kept in a folder's files, as open-mem writes them.
+/// The comments around the section in a folder's files, as open-mem writes them.
 pub const SECTION: (&str, &str) = ("<!-- open-mem-context -->", "<!-- /open-mem-context -->");
 
-/// Where a client works.
+/// The place that a client works in.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// The project that scope `project` means; there is no such scope without one.
     pub project: Option<Project>,
 }
 
-/// What is to become of the section that is kept in a folder's files.
+/// The operation on the section that is kept in a folder's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderAct {
-    /// Only say what writing this section would change.
+    /// Only report the changes that writing this section would make.
     DryRun(String),
     /// Write it.
     Rebuild(String),
@@ -28,26 +30,26 @@ pub enum FolderAct {
     Purge,
 }
 
-/// Why memory gave no answer.
+/// The reason why memory gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Memory refused.
     Memory(MemoryError),
-    /// This client may not, in the host's words.
+    /// This client lacks the permission; the text is the host's.
     Locked(String),
-    /// Somebody who is needed is away or busy; seconds after which to try again, if they are known.
+    /// A process that is needed is not available or busy; the seconds after which to try again, if known.
     Away(String, Option<u32>),
 }
 
 /// A connection to one owner's memory.
 pub trait Store: Send + Sync + 'static {
-    /// Where the client works.
+    /// The place that the client works in.
     fn place(&self) -> &Place;
 
-    /// Asks memory, in the area that is the user's own.
-    fn ask(&self, ask: Ask) -> impl Future<Output = Result<Said, Trouble>> + Send;
+    /// Calls memory, in the user's own area.
+    fn ask(&self, ask: Request) -> impl Future<Output = Result<Answer, Trouble>> + Send;
 
-    /// Does something to the files of the client's folder.
+    /// Changes the files of the client's folder.
     ///
     /// # Errors
     /// There is no folder, or a file cannot be written.

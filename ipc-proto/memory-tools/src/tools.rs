@@ -1,4 +1,4 @@
-//! What each tool does, a file each; and the way to them by name.
+//! The implementation of each tool, a file each, and their dispatch by name.
 
 pub(crate) mod create;
 pub(crate) mod export;
@@ -19,10 +19,11 @@ use crate::args::Args;
 use crate::catalogue::TOOLS;
 use crate::cursor::Reached;
 use crate::envelope::{Code, Done, Fault, envelope};
+use crate::request::{Answer, Request};
 use crate::store::{Store, Trouble};
 use ipc_proto::List;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, Filter, HITS, MemoryError, Row, Said};
+use ipc_proto::memory::{Filter, HITS, MemoryError, Row};
 use serde_json::{Map, Value, json};
 
 /// The answer of a tool to these arguments.
@@ -52,16 +53,16 @@ async fn run<S: Store>(store: &S, name: &str, given: Map<String, Value>) -> Resu
     }
 }
 
-/// Asks memory for something of one kind.
+/// Calls memory and takes an answer of one kind.
 async fn ask<S: Store, T>(
     store: &S,
-    ask: Ask,
-    take: impl FnOnce(Said) -> Result<T, MemoryError>,
+    ask: Request,
+    take: impl FnOnce(Answer) -> Result<T, MemoryError>,
 ) -> Result<T, Fault> {
     Ok(take(store.ask(ask).await?)?)
 }
 
-/// Rows from where a list was read to, newest first; fewer than asked for are the last.
+/// Rows from a position in a list, newest first; a short page is the last.
 async fn listed<S: Store>(
     store: &S,
     filter: Filter,
@@ -69,11 +70,11 @@ async fn listed<S: Store>(
     from: &Reached,
 ) -> Result<List<Row, HITS>, Fault> {
     let start = from.start(MemoryId::from_bytes);
-    let asked = Ask::List { filter: Box::new(filter), limit, start };
+    let asked = Request::List { filter, limit, start };
     Ok(store.ask(asked).await.map_err(gone)?.rows()?)
 }
 
-/// Why a list does not go on.
+/// The reason why a list does not continue.
 fn gone(trouble: Trouble) -> Fault {
     match trouble {
         Trouble::Memory(MemoryError::NotFound) => {
@@ -86,13 +87,13 @@ fn gone(trouble: Trouble) -> Fault {
 
 /// The row with this id.
 async fn row<S: Store>(store: &S, id: MemoryId) -> Result<Row, Fault> {
-    let rows = ask(store, Ask::Read(List::clip([id])), Said::rows).await?;
+    let rows = ask(store, Request::Read(List::clip([id])), Answer::rows).await?;
     rows.into_iter().next().ok_or_else(|| Fault::no_row(&id.to_string()))
 }
 
-/// What is said of a row that was revised: which one stands in its place now, after every further revision.
+/// Says of a revised row which row stands in its place now, after every further revision.
 async fn revised_since<S: Store>(store: &S, id: MemoryId) -> Result<Fault, Fault> {
-    let rows = ask(store, Ask::History(id), Said::rows).await?;
+    let rows = ask(store, Request::History(id), Answer::rows).await?;
     let newest = rows.last().map_or(id, |row| row.entry.id);
     let fault = Fault::new(Code::Conflict, "Another memory stands in the place of this one already.");
     Ok(fault.with(json!({ "current": newest.to_string() })))

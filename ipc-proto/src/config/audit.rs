@@ -1,4 +1,4 @@
-//! What `audit` is handed: `[audit]`. Pure data.
+//! The configuration of `audit`: `[audit]`. Pure data.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// What holds where nothing is configured.
+    /// The values that hold where nothing is configured.
     pub const DEFAULT: Self = Self {
         retention_days: RetentionDays { debug: 7, info: 30, warning: 90, error: 365, auth: 365, config: 365 },
         checkpoint: Checkpoint { entries: 1024, ms: 500 },
@@ -37,11 +37,11 @@ impl Audit {
 pub struct RetentionDays {
     /// Steps on the way.
     pub debug: u32,
-    /// What was done.
+    /// Entries about things done.
     pub info: u32,
-    /// What was refused.
+    /// Entries about refusals.
     pub warning: u32,
-    /// What failed.
+    /// Entries about failures.
     pub error: u32,
     /// At least so long: who may do what, and secrets.
     pub auth: u32,
@@ -53,9 +53,9 @@ pub struct RetentionDays {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
-    /// So many entries after the last.
+    /// The number of entries after the last checkpoint at which the next is due.
     pub entries: u32,
-    /// So long after the first entry that it does not cover, ms.
+    /// The longest time from the first entry that it does not cover to the next checkpoint, ms.
     pub ms: u32,
 }
 

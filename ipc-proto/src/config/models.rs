@@ -1,4 +1,4 @@
-//! What `model` is handed: `[model]`, `[budget]` and every `[provider.NAME]`. Pure data.
+//! The configuration of `model`: `[model]`, `[budget]` and every `[provider.NAME]`. Pure data.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,9 +72,9 @@ pub struct Budget {
     pub agent: Option<u64>,
     /// By these agents, in its place: `[agent.NAME.limits] day_usd`.
     pub agents: BTreeMap<String, u64>,
-    /// What happens at a bound.
+    /// The behaviour at a bound.
     pub at_limit: AtLimit,
-    /// Which model answers at a bound with [`AtLimit::Cheaper`].
+    /// The model that answers at a bound with [`AtLimit::Cheaper`].
     pub cheaper_model: Option<String>,
     /// The share of a bound, in millionths, from which on the log warns.
     pub warn_at: u64,
@@ -103,7 +103,7 @@ impl Default for Budget {
     }
 }
 
-/// What happens where a budget is used up.
+/// The behaviour where a budget is used up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AtLimit {
@@ -145,7 +145,7 @@ pub enum ProviderKind {
     Ollama,
 }
 
-/// What is known of a model: `[provider.NAME.models.MODEL]` over the built-in table.
+/// The facts about a model: `[provider.NAME.models.MODEL]` over the built-in table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderModel {
@@ -163,9 +163,9 @@ pub struct ProviderModel {
     pub sampling: bool,
     /// True if it can be made to ask for a tool; some reasoning models refuse that.
     pub forced: bool,
-    /// What it costs; nobody knows if none.
+    /// Its prices; unknown if none.
     pub prices: Option<Prices>,
-    /// What requests cost that read more than so many tokens, where that is another price.
+    /// The prices of requests that read more than this many tokens, where they differ.
     pub long: Option<(u32, Prices)>,
 }
 

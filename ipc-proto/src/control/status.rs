@@ -1,4 +1,4 @@
-//! The host and its processes as `agentctl status` shows them, and what became of an act that a twin tried.
+//! The host and its processes as `agentctl status` shows them, and the outcome of an act that a probe tried.
 
 use crate::{List, Name, Text};
 use manifest::acts::Seen;
@@ -36,7 +36,7 @@ pub struct ProcessStatus {
     pub p99_us: u64,
     /// Calls being served.
     pub in_flight: u64,
-    /// What waits in its own queue.
+    /// The length of its own queue.
     pub queue: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct HostStatus {
     pub state: Name,
     /// `system`, `user` or `flat`.
     pub mode: Name,
-    /// What holds the limits of a jail as a whole: `cgroup` or `watch`.
+    /// The mechanism that enforces the limits of a jail as a whole: `cgroup` or `watch`.
     pub limits: Name,
     /// How the check came out that the host makes of itself before it serves a runner: `pending`, `passed` and in what
     /// time, or `failed` and by what.
@@ -68,7 +68,7 @@ pub struct HostStatus {
     pub processes: List<ProcessStatus, 32>,
 }
 
-/// What became of an act that a twin tried.
+/// The outcome of an act that a probe tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
     /// How its process ended: the number of an [`Ended`].
@@ -78,7 +78,7 @@ pub struct Probed {
 }
 
 impl Probed {
-    /// What it comes to.
+    /// The outcome that the numbers stand for.
     #[must_use]
     pub fn seen(self) -> Seen {
         Seen::of(Ended::from_number(self.ended).unwrap_or(Ended::NotLaunched), self.code)

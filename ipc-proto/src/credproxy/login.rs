@@ -1,9 +1,9 @@
-//! What a login of OAuth is as a secret's value: who seals it and who uses it share these types. As bytes it is
-//! [`LOGIN`] and then JSON of a [`Login`].
+//! The value of a secret that is an OAuth login. The process that seals it and the one that uses it share these
+//! types. As bytes it is [`LOGIN`] and then JSON of a [`Login`].
 
 use serde::{Deserialize, Serialize};
 
-/// What the value of a login begins with.
+/// The prefix of a login's value.
 pub const LOGIN: &str = "cordon-oauth-1 ";
 /// Bytes of a token server's reply.
 pub const REPLY_BOUND: usize = 16 * 1024;
@@ -14,15 +14,15 @@ pub const REPLY_BOUND: usize = 16 * 1024;
 pub struct Login {
     /// Where tokens are given out.
     pub token_url: String,
-    /// Who asks for them.
+    /// The OAuth client.
     pub client_id: String,
-    /// What proves it, where the server wants that of a program on somebody's own machine.
+    /// The client's secret, where the server demands one of a program on a person's own machine.
     pub client_secret: Option<String>,
-    /// What there is to ask with.
+    /// The current grant.
     pub grant: Grant,
 }
 
-/// What may be known of a login.
+/// The public facts about a login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoginInfo {
     /// When the token that requests carry now ends, unix ms, if its server said.
@@ -31,7 +31,7 @@ pub struct LoginInfo {
     pub renews: bool,
 }
 
-/// What tokens are asked for with.
+/// The credential with which tokens are requested.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum Grant {
@@ -39,16 +39,16 @@ pub enum Grant {
     Code {
         /// The code.
         code: String,
-        /// What the challenge was made of.
+        /// The verifier that the challenge was computed from.
         verifier: String,
         /// Where the code was sent to.
         redirect_uri: String,
     },
     /// Tokens that were given out.
     Tokens {
-        /// What requests carry.
+        /// The token that requests carry.
         access: String,
-        /// What the next ones are asked for with, if the server gave one.
+        /// The token with which the next ones are requested, if the server gave one.
         refresh: Option<String>,
         /// When `access` ends, unix ms, if the server said.
         until_ms: Option<u64>,

@@ -5,10 +5,10 @@ use super::{At, Binding, Lease};
 use crate::Name;
 use serde::{Deserialize, Serialize};
 
-/// What stands before the value inside the seal: name, binding and lease as the person gave them, so that whoever
-/// carries the sealed bytes cannot have them stored under another name or for anything else.
+/// The head of the sealed value: name, binding and lease as the person gave them, so that a process that carries
+/// the sealed bytes cannot have them stored under another name or for another use.
 ///
-/// Whoever seals, seals `binding(name, …)` followed by the value.
+/// A client seals `binding(name, …)` followed by the value.
 #[must_use]
 pub fn binding(name: &str, binding: &Binding, lease: Lease) -> Vec<u8> {
     let mut bytes = b"cordon-secret-2".to_vec();
@@ -63,23 +63,23 @@ fn length(length: usize) -> [u8; 4] {
 pub struct Exported<V> {
     /// Its name.
     pub name: Name,
-    /// What it is for.
+    /// The permitted use.
     pub binding: Binding,
-    /// What is left of its lease.
+    /// The rest of its lease.
     pub lease: Lease,
     /// Its value, as text.
     pub value: V,
 }
 
-/// What a sealed parcel is for: one that was sealed for something else does not open as this.
+/// The purpose of a sealed parcel: a parcel that was sealed for another purpose does not open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The passphrase.
     Unlock,
     /// The passphrase that holds, empty where none does, and the new one.
     Passphrase,
-    /// What opens the vault (the passphrase, or the content of its key file or credential), and the X25519 key, 32
-    /// bytes, that the export is to be sealed to.
+    /// The key that opens the vault (the passphrase, or the content of its key file or credential), and the X25519
+    /// key, 32 bytes, that the export is sealed to.
     Export,
 }
 
@@ -93,7 +93,8 @@ impl Purpose {
     }
 }
 
-/// What is sealed for this purpose. The bytes are made in one piece, so that none are left behind where they grew.
+/// The plain text to be sealed for this purpose. The bytes are made in one piece, so that none are left behind where
+/// they grew.
 #[must_use]
 pub fn parcel(purpose: Purpose, parts: &[&[u8]]) -> Vec<u8> {
     let whole = purpose.label().len() + parts.iter().map(|part| part.len() + 4).sum::<usize>();
@@ -123,10 +124,10 @@ mod tests {
     use crate::{List, Text};
     use proptest::prelude::*;
 
-    type Words = (Vec<String>, Vec<usize>, Vec<String>, Vec<(u8, String, String)>);
+    type Parts = (Vec<String>, Vec<usize>, Vec<String>, Vec<(u8, String, String)>);
 
     /// Names, hosts, verbs, paths and places of few letters, so that many have the same letters in another order.
-    fn words() -> impl Strategy<Value = (String, Words, Option<u64>, Option<u64>)> {
+    fn words() -> impl Strategy<Value = (String, Parts, Option<u64>, Option<u64>)> {
         let text = || "[ab\0]{0,3}";
         let texts = || proptest::collection::vec(text(), 0..3);
         let places = proptest::collection::vec((0..4_u8, text(), text()), 0..3);
@@ -134,7 +135,7 @@ mod tests {
         (text(), bound, proptest::option::of(0..3_u64), proptest::option::of(0..3_u64))
     }
 
-    fn bound((hosts, verbs, paths, at): &Words) -> Binding {
+    fn bound((hosts, verbs, paths, at): &Parts) -> Binding {
         let at = at.iter().map(|(kind, name, prefix)| match kind {
             0 => At::Header { name: Name::clip(name), prefix: Text::clip(prefix) },
             1 => At::Query { name: Name::clip(name) },
@@ -153,7 +154,7 @@ mod tests {
         // Holds P4-21.
         #[test]
         fn no_two_names_bindings_and_leases_begin_with_the_same_bytes(one in words(), other in words()) {
-            let meant = |(name, words, until_ms, uses): &(String, Words, Option<u64>, Option<u64>)| {
+            let meant = |(name, words, until_ms, uses): &(String, Parts, Option<u64>, Option<u64>)| {
                 (name.clone(), bound(words), Lease { until_ms: *until_ms, uses: *uses })
             };
             let (one, other) = (meant(&one), meant(&other));

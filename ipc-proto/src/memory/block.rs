@@ -8,32 +8,32 @@ use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// For what a block is wanted.
+/// A request for a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockAsk {
     /// The project that the model works in.
     pub project: Option<Project>,
-    /// The client and its name for the session: what is muted gets an empty block.
+    /// The client and its name for the session: a muted one gets an empty block.
     pub session: Option<(Name, Text<128>)>,
-    /// What the block is for: words that rows are preferred by, such as the question that is to be answered; as
+    /// Words that rows are preferred by, such as the question that is to be answered, as
     /// [`words`](super::words) makes them.
     pub words: Text<WORDS>,
-    /// Only what the words find, best first, and nothing where nothing fits them.
+    /// Only rows that the words find, best first; an empty block where they find none.
     pub only: bool,
     /// Most tokens of the whole block, everything counted; without it those of the agent, or [`BLOCK_TOKENS`].
     pub tokens: Option<u32>,
     /// Most rows of its index, if fewer than `memory.max_index_entries`.
     pub rows: Option<u16>,
-    /// So many of the newest in full; of the best where it is only what the words find.
+    /// The number of the newest rows in full; of the best rows if the block holds only rows that the words find.
     pub full: u16,
-    /// It is to stand for a conversation that is made smaller: fewer rows, more of each.
+    /// The block is for a conversation that is being compacted: fewer rows, more of each.
     pub compacting: bool,
-    /// What it is laid out without. The gate fills it in.
+    /// Text that the block is laid out without. The gate fills it in.
     pub without: Without,
 }
 
 impl BlockAsk {
-    /// A block that is given at the start of a session, with so many of the newest in full.
+    /// A block for the start of a session, with this many of the newest rows in full.
     #[must_use]
     pub fn new(project: Option<Project>, session: Option<(Name, Text<128>)>, full: u16) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl BlockAsk {
     }
 }
 
-/// What a block is laid out without, as the scanner would have all of it kept back.
+/// Text that a block is laid out without, since the scanner would withhold the whole block for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Without {
     /// These rows.
@@ -59,7 +59,7 @@ pub struct Without {
     pub sessions: bool,
 }
 
-/// What is to be put before a model: quoted data, never instructions.
+/// Text that is put before a model: quoted data, never instructions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
     /// The text, byte for byte as it is given to the model; empty if there is nothing to say.
@@ -68,22 +68,22 @@ pub struct Block {
     pub label: Option<Label>,
     /// Its tokens.
     pub tokens: u32,
-    /// What it cost to find out what it says.
+    /// The tokens that the block's content cost when it was found out.
     pub discovery_tokens: u32,
     /// The rows in it.
     pub rows: List<MemoryId, 256>,
-    /// Where in the text each of them stands, and where recent sessions do. For the gate alone.
+    /// The place of each row in the text, and of recent sessions. For the gate alone.
     pub parts: List<Part, 512>,
     /// It is empty because its session or project is muted.
     pub muted: bool,
-    /// What does not stand in it for what it says.
+    /// Rows that are left out for their content.
     pub left_out: List<LeftOut, LEFT_OUT>,
-    /// Why nothing is given where something was there.
+    /// The reason why nothing is given where there was something.
     pub kept_back: Option<Text<256>>,
 }
 
 impl Block {
-    /// What of it is not given, and why: sentences for the person.
+    /// The rows that are withheld, and why: sentences for the person.
     #[must_use]
     pub fn withheld(&self) -> Vec<String> {
         let nothing = |why: &Text<256>| format!("nothing that is remembered was given to the model: {why}");
@@ -101,18 +101,18 @@ impl Block {
 /// A stretch of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// The row that it tells of; none of a session.
+    /// The row that it describes; none for a session.
     pub row: Option<MemoryId>,
     /// Its first byte, and one past its last.
     pub at: Range<u32>,
 }
 
-/// What does not stand in a block.
+/// A row that is left out of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The row; none for recent sessions.
     pub row: Option<MemoryId>,
-    /// Why.
+    /// The reason.
     pub why: Text<200>,
 }
 
@@ -125,7 +125,7 @@ impl std::fmt::Display for LeftOut {
     }
 }
 
-/// What is neither given a block nor taken down.
+/// A session or project that gets no block and is not captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Muted {
     /// A client's session, by its client and its name there.
@@ -134,7 +134,7 @@ pub enum Muted {
     Project(Project),
 }
 
-/// How much there is in a scope.
+/// The size of a scope, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Current rows by kind.
@@ -145,13 +145,13 @@ pub struct Stats {
     pub superseded: u32,
     /// Tombstones.
     pub removed: u32,
-    /// What a person is still to accept or reject.
+    /// The number of rows that a person is still to accept or reject.
     pub proposed: u32,
     /// Client sessions.
     pub sessions: u32,
     /// Tokens of the current rows.
     pub tokens: u64,
-    /// Tokens that it cost to find them out.
+    /// The tokens that they cost when they were found out.
     pub discovery_tokens: u64,
     /// Observations that nothing has compressed yet.
     pub plain: u32,
@@ -159,7 +159,7 @@ pub struct Stats {
     pub embedder: Option<Name>,
     /// Current rows that have a vector of it.
     pub embedded: u32,
-    /// Rows that background work was set aside of, since they cannot be read.
+    /// Rows that background work set aside, since they cannot be read.
     pub set_aside: u32,
     /// Projects that are muted.
     pub muted: List<Project, LISTED>,

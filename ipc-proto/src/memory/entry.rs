@@ -1,4 +1,4 @@
-//! A row of memory: what it says, of which kind it is, where it came from. Data alone.
+//! A row of memory: its text, its kind and its origin. Data alone.
 
 use super::{Area, CONTENT_BOUND, LISTED, PROJECT};
 use crate::ids::{MemoryId, SessionId};
@@ -16,11 +16,11 @@ pub type Project = Text<PROJECT>;
 pub struct Entry {
     /// Chosen by the caller, so that the same write twice is one row.
     pub id: MemoryId,
-    /// What is remembered. Of an observation its narrative, of a summary its text, of a fact its value.
+    /// The remembered text: an observation's narrative, a summary's text, a fact's value.
     pub content: Text<CONTENT_BOUND>,
     /// Words to find it by; of observations and summaries their concepts.
     pub tags: List<Name, 16>,
-    /// What is known of where it came from.
+    /// The label of its origin.
     pub label: Label,
     /// The session it came from.
     pub session: Option<SessionId>,
@@ -36,7 +36,7 @@ impl Entry {
         u32::try_from(chars.div_ceil(4)).unwrap_or(u32::MAX)
     }
 
-    /// Everything that it says, in the order in which it is read: the first is its title, if it has one.
+    /// Every text of it, in the order in which they are read: the first is its title, if it has one.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let said: Vec<&str> = match &self.detail.kind {
             Kind::Note { key } => key.iter().map(Text::as_str).collect(),
@@ -66,22 +66,22 @@ impl Entry {
     }
 }
 
-/// What a row is besides its text.
+/// The properties of a row besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Of which kind it is.
+    /// The row's kind.
     pub kind: Kind,
-    /// Who said it, and where.
+    /// The origin.
     pub source: Source,
-    /// How much it matters.
+    /// The importance.
     pub importance: Importance,
-    /// The project it belongs to; none for what is not about one.
+    /// The project it belongs to; none if it belongs to no project.
     pub project: Option<Project>,
-    /// When it is forgotten by itself, unix ms.
+    /// The time at which it is forgotten by itself, unix ms.
     pub expires_ms: Option<u64>,
 }
 
-/// Kinds of rows, each with what only it has.
+/// The kinds of rows, each with the fields that only it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -90,18 +90,18 @@ pub enum Kind {
         /// Its key.
         key: Option<Text<256>>,
     },
-    /// What was said or happened; kept for 90 days unless it says otherwise.
+    /// A message or an event; kept for 90 days unless it says otherwise.
     Episodic {
-        /// Who spoke: `user`, `assistant`, `tool` or a name.
+        /// The speaker: `user`, `assistant`, `tool` or a name.
         role: Name,
     },
-    /// What holds until it is changed. Only a person's own word makes one.
+    /// A statement that holds until it is changed. Only a person's own word makes one.
     Semantic(Fact),
-    /// What was learned while working.
+    /// An insight from work.
     Observation(Box<Observation>),
-    /// What came of a session; one a session.
+    /// The result of a session; one for each session.
     Summary(Box<Summary>),
-    /// Something that memories are about; one of each name and type in an area.
+    /// An entity that memories are about; one of each name and type in an area.
     Entity(Entity),
 }
 
@@ -111,7 +111,7 @@ impl Default for Kind {
     }
 }
 
-/// A kind without what it holds, to ask by.
+/// The name of a kind, for questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KindName {
@@ -153,24 +153,24 @@ impl Kind {
 /// A fact, a preference or an instruction; the value is the entry's content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// Which.
+    /// The category.
     pub category: Category,
-    /// What it is about; another with the same category and key in the same area supersedes it.
+    /// The subject; another fact with the same category and key in the same area supersedes it.
     pub key: Text<256>,
-    /// How sure it is, in thousandths.
+    /// The confidence, in thousandths.
     pub confidence: u16,
 }
 
-/// Something that memories are about; what is known of it is the entry's content, a sentence a line.
+/// An entity that memories are about; the known facts are the entry's content, a sentence a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
-    /// What it is called. Two names that differ in the case of their letters alone are one.
+    /// The entity's name. Two names that differ in the case of their letters alone are one.
     pub name: Text<256>,
-    /// What it is.
+    /// The entity's type.
     pub r#type: EntityType,
 }
 
-/// What an entity is.
+/// The type of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntityType {
@@ -192,7 +192,7 @@ pub enum EntityType {
     Other,
 }
 
-/// What a semantic row is.
+/// The category of a semantic row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Category {
@@ -223,50 +223,50 @@ pub enum ObservationType {
     Change,
 }
 
-/// What was learned while working; its narrative is the entry's content, its concepts are the entry's tags.
+/// An insight from work; its narrative is the entry's content, its concepts are the entry's tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
-    /// Of which type.
+    /// The observation's type.
     pub r#type: ObservationType,
-    /// In a few words.
+    /// The title, a few words.
     pub title: Text<200>,
-    /// In a few more.
+    /// The subtitle.
     pub subtitle: Text<400>,
-    /// What holds.
+    /// Facts that hold.
     pub facts: List<Text<512>, LISTED>,
     /// Files that were read.
     pub files_read: List<FilePath, LISTED>,
     /// Files that were changed.
     pub files_modified: List<FilePath, LISTED>,
-    /// Tokens of what it was made from: what it cost to find this out.
+    /// Tokens of its material: the cost of finding it out.
     pub discovery_tokens: u32,
-    /// It stands as it was captured: nothing has compressed it yet.
+    /// The row is as it was captured: it is not compressed yet.
     pub plain: bool,
 }
 
-/// What came of a session; its text is the entry's content, its concepts are the entry's tags.
+/// The result of a session; its text is the entry's content, its concepts are the entry's tags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What was asked for.
+    /// The request.
     pub request: Text<2048>,
-    /// What was looked into.
+    /// The investigation.
     pub investigated: Text<2048>,
-    /// What was learned.
+    /// The insights.
     pub learned: Text<2048>,
-    /// What was done.
+    /// The completed work.
     pub completed: Text<2048>,
-    /// What is left.
+    /// The remaining work.
     pub next_steps: Text<2048>,
-    /// What was decided.
+    /// The decisions.
     pub key_decisions: List<Text<512>, LISTED>,
     /// Files that were changed.
     pub files_modified: List<FilePath, LISTED>,
 }
 
-/// Who said it, and where.
+/// The origin of a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// How it came here.
+    /// The way in which it came here.
     pub r#type: SourceType,
     /// The message it is from, by its client's own id.
     pub message: Option<Text<128>>,
@@ -278,7 +278,7 @@ pub struct Source {
     pub row: Option<MemoryId>,
 }
 
-/// How a row came here.
+/// The way in which a row came here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SourceType {
@@ -288,17 +288,17 @@ pub enum SourceType {
     ToolOutput,
     /// A model concluded it.
     AiInference,
-    /// Somebody asked for it to be kept.
+    /// A person asked to store it.
     #[default]
     ExplicitSave,
 }
 
-/// How much a row matters: 1 to 5.
+/// The importance of a row: 1 to 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Importance(u8);
 
 impl Importance {
-    /// The nearest that there is.
+    /// The nearest valid importance.
     #[must_use]
     pub fn of(value: u8) -> Self {
         Self(value.clamp(1, 5))
@@ -328,27 +328,27 @@ impl<'de> Deserialize<'de> for Importance {
     }
 }
 
-/// A row as it is kept.
+/// A stored row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// What was written.
+    /// The entry.
     pub entry: Entry,
-    /// Which part of memory it is in.
+    /// The area of memory that it is in.
     pub area: Area,
-    /// When, unix ms.
+    /// The time at which it was stored, unix ms.
     pub created_ms: u64,
     /// Estimated tokens of all its text: a quarter of its characters.
     pub tokens: u32,
-    /// What became of it.
+    /// The row's state.
     pub state: State,
     /// The row that it is a revision of.
     pub revises: Option<MemoryId>,
-    /// Why it was revised or removed, as whoever did so said.
+    /// The reason why it was revised or removed, as its author gave it.
     pub reason: Text<512>,
 }
 
 impl Row {
-    /// A row that holds.
+    /// A current row.
     #[must_use]
     pub fn new(entry: Entry, area: Area, created_ms: u64) -> Self {
         let tokens = entry.tokens();
@@ -364,7 +364,7 @@ impl Row {
     }
 }
 
-/// What became of a row.
+/// The state of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -372,24 +372,24 @@ pub enum State {
     Current,
     /// A newer row stands in its place.
     Superseded {
-        /// Which.
+        /// The row in its place.
         by: MemoryId,
         /// Since when, unix ms.
         at_ms: u64,
     },
-    /// It was removed, and only this is left to see.
+    /// It was removed, and only the tombstone is left.
     Removed {
         /// When, unix ms.
         at_ms: u64,
     },
-    /// A model took it from what others wrote, and no person has said yet that it holds.
+    /// A model derived it from texts of others, and the person has not accepted it yet.
     Proposed {
         /// Since when, unix ms.
         at_ms: u64,
     },
 }
 
-/// A state without what it holds, to ask by.
+/// The name of a state, for questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateName {

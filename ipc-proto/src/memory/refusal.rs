@@ -1,8 +1,9 @@
-//! Why one row is not kept, though memory is well and has room. Data alone; no reason holds anything of the row.
+//! The reasons for which one row is not stored, though memory works and has room. Data alone; no reason holds any part
+//! of the row.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a row is not kept.
+/// The reason why a row is not stored.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, thiserror::Error,
 )]
@@ -10,16 +11,16 @@ pub enum Refusal {
     /// Nothing was left of it without its private parts.
     #[error("nothing left to keep")]
     Empty,
-    /// It was made to steer a model, and is not of the person's own word.
+    /// It contains instructions for a model, and is not of the person's own word.
     #[error("scanner: injection in untrusted content")]
     Injection,
     /// It holds a secret that was not cut out.
     #[error("scanner: a secret that could not be cut out")]
     Secret,
-    /// A tag, a key or another name was judged unfit; names are not mended.
+    /// A tag, a key or another name is unfit; names are not mended.
     #[error("scanner: a tag or a name that must not be kept")]
     Name,
-    /// With what stands for its secrets it is over the bound.
+    /// It is over the bound once its secrets are replaced.
     #[error("over the bound after secrets were cut out")]
     TooLong,
     /// Another row of this owner has its id, in this area or another one.
@@ -28,16 +29,16 @@ pub enum Refusal {
     /// A row with its id was deleted for good by its owner, or is a fact that they did not want.
     #[error("it was deleted here for good")]
     Purged,
-    /// Others wrote it, and what it would take away is trusted more.
+    /// Others wrote it, and the row that it would replace is trusted more.
     #[error("it would take away what is trusted more")]
     LessTrusted,
-    /// By its own word it is forgotten by now.
+    /// Its own expiry is over.
     #[error("its time is over")]
     Expired,
-    /// A session of another program is not called as those of this host are.
+    /// The session of another program bears the name of this host's own client.
     #[error("sessions of this client are this host's own")]
     OwnClient,
-    /// Memory does not do this for whoever asks.
+    /// Memory does not do this for the caller.
     #[error("this is not done here")]
     NotDone,
 }

@@ -7,55 +7,54 @@ use crate::label::Label;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// Which rows. What is empty or none asks for nothing.
+/// Selects rows. An empty or absent field does not restrict.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
-    /// Of one of these kinds.
+    /// Rows of one of these kinds.
     pub kinds: List<KindName, 6>,
     /// Observations of one of these types.
     pub types: List<ObservationType, 6>,
-    /// With every one of these tags, whatever the case of their ASCII letters.
+    /// Rows with every one of these tags, whatever the case of their ASCII letters.
     pub tags: List<Name, 16>,
-    /// With one of these tags.
+    /// Rows with one of these tags.
     pub any_tags: List<Name, 16>,
-    /// That read or changed a file whose path holds one of these.
+    /// Rows that read or changed a file whose path holds one of these.
     pub files: List<Text<256>, 16>,
-    /// Of this project; about none if its name is empty.
+    /// Rows of this project; rows without a project if its name is empty.
     pub project: Option<Project>,
-    /// Of this session.
+    /// Rows of this session.
     pub session: Option<SessionId>,
-    /// That matter at least so much, 1 to 5.
+    /// Rows of at least this importance, 1 to 5.
     pub importance: Option<u8>,
-    /// That matter at most so much, 1 to 5.
+    /// Rows of at most this importance, 1 to 5.
     pub importance_most: Option<u8>,
-    /// Of this time or later, unix ms.
+    /// Rows of this time or later, unix ms.
     pub since_ms: Option<u64>,
-    /// Of before this time, unix ms.
+    /// Rows before this time, unix ms.
     pub until_ms: Option<u64>,
-    /// In this state.
+    /// Rows in this state.
     pub state: StateName,
 }
 
-/// What is looked for.
+/// A search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// As [`words`](super::words) makes them of any text at all.
+    /// The words, as [`words`](super::words) makes them of any text.
     pub words: Text<WORDS>,
     /// Only among these rows.
     pub filter: Filter,
-    /// By what rows are ranked.
+    /// The ranking.
     pub manner: Manner,
     /// True if a row that repeats a better one is put behind those that say something else.
     pub varied: bool,
-    /// At most so many rows.
+    /// The most rows to return.
     pub limit: u16,
-    /// The words as the embedder of this host understands them. Whoever asks for a person or a model leaves it empty: the
-    /// gate has it made.
+    /// The vector of the words by the embedder of this host. Callers leave it empty, since the gate has it made.
     pub vector: Option<Vector>,
     /// True if a model is to put the first of the rows into order, also where the configuration does not say so. Memory
     /// itself asks no model.
     pub reorder: bool,
-    /// What else than how well it fits a row's score is multiplied by; each once, whatever their order.
+    /// Signals that a row's score is multiplied by besides its fit; each counts once, whatever their order.
     pub weigh: List<Signal, SIGNALS>,
 }
 
@@ -76,7 +75,7 @@ impl Question {
     }
 }
 
-/// What an embedder made of a text.
+/// The vector that an embedder made of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Vector {
     /// The embedder: `provider/model`, or `local`.
@@ -85,7 +84,7 @@ pub struct Vector {
     pub values: Blob<16384>,
 }
 
-/// By what rows are ranked.
+/// A way to rank rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Manner {
@@ -104,7 +103,7 @@ pub enum Manner {
     Plain,
 }
 
-/// What a row's score is multiplied by where it is asked for. Each has its formula in docs/guide/memory.md.
+/// A factor of a row's score, where it is asked for. Each has its formula in docs/guide/memory.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Signal {
@@ -137,12 +136,12 @@ impl Signal {
     }
 }
 
-/// What a signal came to for one row.
+/// A signal's value for one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Weighed {
-    /// Which.
+    /// The signal.
     pub signal: Signal,
-    /// What the score was multiplied by, in thousandths.
+    /// The factor of the score, in thousandths.
     pub factor: i32,
 }
 
@@ -151,13 +150,13 @@ pub struct Weighed {
 pub struct Hit {
     /// The row.
     pub row: Row,
-    /// The words around the match, with `[` `]` about it.
+    /// The text around the match, with `[` `]` about it.
     pub snippet: Text<512>,
-    /// Higher is better, in thousandths.
+    /// The score, in thousandths; higher is better.
     pub score: i32,
 }
 
-/// Why a row is where it is among what was found.
+/// The grounds of a row's rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// Its place by words, from 1; none if no word led to it.
@@ -166,19 +165,19 @@ pub struct Why {
     pub by_meaning: Option<u32>,
     /// Its place as a model put it, from 1; none if no model was asked about it.
     pub by_model: Option<u32>,
-    /// What its own words are worth, in thousandths.
+    /// The worth of its own text, in thousandths.
     pub own: i32,
-    /// What the turns around it lend it, in thousandths.
+    /// The worth of the turns around it, in thousandths.
     pub around: i32,
     /// Likeness of meaning, in thousandths.
     pub likeness: i32,
-    /// A tag of it, such as who said it, is in the question.
+    /// A tag of it, such as its speaker, is in the question.
     pub named: bool,
     /// It is about the time that the question names.
     pub dated: bool,
-    /// It holds what the question asks for: a time, a number or a name.
+    /// It holds an answer of the kind that the question asks for: a time, a number or a name.
     pub answers: bool,
-    /// The signals that were asked for, and what each came to.
+    /// The signals that were asked for, with their values.
     pub weighed: List<Weighed, SIGNALS>,
 }
 
@@ -187,23 +186,24 @@ pub struct Why {
 pub struct Found {
     /// The row.
     pub hit: Hit,
-    /// Why.
+    /// The grounds of the rank.
     pub why: Why,
 }
 
-/// What was found, and what is to be said of how.
+/// The rows that were found, and notes about the search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
     /// Rows, best first.
     pub rows: List<Found, HITS>,
-    /// What was to be done and was not, each a sentence for whoever asks: their embedder or their model failed.
+    /// Steps that were asked for and failed, a sentence each for the caller: their embedder or their model failed.
     pub notes: List<Text<256>, 4>,
-    /// What is known of all that a model read to put them into order, whether or not it is among them; none if none did.
+    /// The joined label of all rows that a model read to order them, also of those that are not among the results; none
+    /// if no model did.
     pub read: Option<Label>,
 }
 
 impl Answered {
-    /// Rows of which there is nothing to say.
+    /// Rows without notes.
     #[must_use]
     pub fn of(rows: impl IntoIterator<Item = Found>) -> Self {
         Self { rows: List::clip(rows), ..Self::default() }

@@ -6,7 +6,7 @@ use crate::ids::{MemoryId, SessionId};
 use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// What a client's hook saw.
+/// An event that a client's hook captured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capture {
     /// The client: `claude-code`, `opencode`.
@@ -15,22 +15,22 @@ pub struct Capture {
     pub session: Text<128>,
     /// The project it works in.
     pub project: Project,
-    /// What happened.
+    /// The event.
     pub event: CaptureEvent,
 }
 
-/// What happened in a client's session.
+/// An event in a client's session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CaptureEvent {
     /// It began, or was taken up again.
     Started,
     /// A tool answered. The same call twice is one row.
     Tool {
-        /// Which tool.
+        /// The tool.
         tool: Name,
         /// The call, as the client names it.
         call: Text<128>,
-        /// What the client calls it.
+        /// The client's title for it.
         title: Text<200>,
         /// The file that it worked on, as the client says; whatever stands in its output is no such file.
         file: Option<FilePath>,
@@ -41,7 +41,7 @@ pub enum CaptureEvent {
     Message {
         /// The message, as the client names it.
         message: Text<128>,
-        /// What they wrote.
+        /// The text.
         text: Text<RAW_BOUND>,
     },
     /// Nothing goes on.
@@ -67,7 +67,7 @@ pub struct SessionRow {
     pub started_ms: u64,
     /// When it ended, unix ms.
     pub ended_ms: Option<u64>,
-    /// Whether it goes on.
+    /// The session's status.
     pub status: SessionStatus,
     /// Current observations of it.
     pub observations: u32,
@@ -77,7 +77,7 @@ pub struct SessionRow {
     pub muted: bool,
 }
 
-/// Whether a client's session goes on.
+/// The status of a client's session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
@@ -89,7 +89,7 @@ pub enum SessionStatus {
     Completed,
 }
 
-/// What to forget.
+/// Selects rows to forget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Forget {
     /// These rows.
@@ -104,7 +104,7 @@ pub enum Forget {
     Topic(Text<256>),
 }
 
-/// What was forgotten, or would be.
+/// The rows that were forgotten, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     /// How many rows.

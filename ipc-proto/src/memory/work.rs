@@ -1,5 +1,5 @@
-//! What curator takes from memory to work on, and what it brings back. Each piece of work names its scope: memory chose
-//! it, and curator can only give it back.
+//! Work that curator takes from memory, and its results. Each piece of work names its scope: memory chose it, and
+//! curator can only return it.
 
 use super::entry::{Entry, Row};
 use super::search::Vector;
@@ -11,48 +11,48 @@ use serde::{Deserialize, Serialize};
 /// Work that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Whose.
+    /// The owner's memory that the work is for.
     pub scope: Scope,
-    /// What is to be done.
+    /// The task.
     pub task: Task,
 }
 
-/// What is to be done.
+/// A task for curator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
     /// Make an observation of what was captured.
     Compress {
         /// As it stands.
         row: Box<Row>,
-        /// What it was made from.
+        /// The material that it was made from.
         raw: Text<RAW_BOUND>,
     },
     /// Say what came of a session.
     Summarise {
-        /// Which.
+        /// The session.
         session: SessionId,
         /// Its current observations, oldest first.
         rows: List<Row, LISTED>,
     },
     /// Compare an observation with those like it.
     Resolve {
-        /// Which.
+        /// The observation.
         row: Box<Row>,
         /// Those like it, the likest first, with likeness in thousandths.
         like: List<(Row, u16), 5>,
     },
     /// Make a vector of a text.
     Embed {
-        /// Whose.
+        /// The row.
         id: MemoryId,
         /// The text.
         text: Text<RAW_BOUND>,
-        /// What is known of it.
+        /// Its label.
         label: crate::label::Label,
     },
 }
 
-/// What kind of work.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskName {
@@ -66,7 +66,7 @@ pub enum TaskName {
     Embed,
 }
 
-/// What came of a piece of work. Each is settled once; settling it again changes nothing.
+/// The result of a piece of work. Each is settled once; settling it again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Settled {
     /// An observation stands in the place of what was captured.
@@ -78,11 +78,11 @@ pub enum Settled {
         /// Facts and entities that were taken from it: a fact is proposed, an entity is kept.
         taken: List<Entry, TAKEN>,
     },
-    /// What was captured stays as it is.
+    /// The captured row stays as it is.
     LeftPlain(MemoryId),
     /// A summary of a session, and nothing if there is none to be made.
     Summarised {
-        /// Which session.
+        /// The session.
         session: SessionId,
         /// The summary.
         entry: Option<Box<Entry>>,
@@ -91,21 +91,21 @@ pub enum Settled {
     Distinct(MemoryId),
     /// The row says what another one says: it is superseded by that.
     Duplicate {
-        /// Which row.
+        /// The row.
         id: MemoryId,
         /// The other.
         of: MemoryId,
     },
     /// The row takes the place of another one.
     Supersedes {
-        /// Which row.
+        /// The row.
         id: MemoryId,
         /// The other.
         old: MemoryId,
     },
     /// A vector of a row's text.
     Embedded {
-        /// Which row.
+        /// The row.
         id: MemoryId,
         /// The vector.
         vector: Vector,

@@ -1,10 +1,10 @@
-//! Whose money a request spends, what may be spent, and what was. Pure data.
+//! Payers, budgets and usage. Pure data.
 
 use crate::ids::{KeyId, SessionId, UserId};
 use crate::{Name, Text};
 use serde::{Deserialize, Serialize};
 
-/// Whose money a request spends. The gate fills it in from what it knows itself.
+/// The account that pays for a request. The gate fills it in from its own knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Payer {
     /// The user.
@@ -27,7 +27,7 @@ impl Payer {
     }
 }
 
-/// What a budget is for.
+/// The subject of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -58,21 +58,21 @@ impl std::fmt::Display for Per {
 /// A budget and how it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetInfo {
-    /// What it is for.
+    /// The budget's subject.
     pub per: Per,
     /// The session, agent or key it stands for here; `*` where each has one of its own and none has spent yet.
     pub whose: Text<128>,
     /// Its bound, millionths of a US dollar.
     pub limit_micros: u64,
-    /// What was spent of it.
+    /// The amount that was spent.
     pub spent_micros: u64,
-    /// What is set aside for answers that are coming.
+    /// The amount that is reserved for answers under way.
     pub reserved_micros: u64,
-    /// What happens at the bound: `warn`, `block` or `cheaper`.
+    /// The behaviour at the bound: `warn`, `block` or `cheaper`.
     pub at_limit: Name,
 }
 
-/// What was used, summed by what the question groups by.
+/// Usage, summed by the group that the question names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRow {
     /// The day (`2026-11-22`), model, agent, session, key or user it is the sum of.
@@ -83,21 +83,21 @@ pub struct UsageRow {
     pub input: u64,
     /// Tokens.
     pub output: u64,
-    /// Of those read, from the provider's cache.
+    /// Tokens read from the provider's cache, as a part of those read.
     pub cache_read: u64,
-    /// Of those read, put into the provider's cache.
+    /// Tokens written to the provider's cache, as a part of those read.
     pub cache_write: u64,
-    /// Of those answers, how many the provider did not count: their tokens, and what they cost, are estimates.
+    /// The number of those answers that the provider did not count: their tokens, and their cost, are estimates.
     pub estimated: u64,
-    /// Of those answers, of how many the provider's count cannot be: they count as the nearest that can.
+    /// The number of those answers whose count by the provider is impossible: they count as the nearest possible value.
     pub disbelieved: u64,
-    /// What it cost, millionths of a US dollar.
+    /// The cost, millionths of a US dollar.
     pub cost_micros: u64,
-    /// What it would have cost by the providers' own counts, those included that were not believed.
+    /// The cost by the providers' own counts, those included that were not believed.
     pub claimed_micros: u64,
 }
 
-/// What usage is summed by.
+/// The group that usage is summed by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GroupBy {

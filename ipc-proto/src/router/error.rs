@@ -1,6 +1,7 @@
 //! Reasons for which the router refuses.
 
-use super::submission::WORDS_BOUND;
+use super::submission::STEERING_BOUND;
+use super::user_name::USER_NAME;
 use super::view::MessageState;
 use crate::api::KEYS;
 use crate::approval::{self};
@@ -49,7 +50,7 @@ pub enum RouterError {
     #[error("no turn of a conversation is under way in this session; send it as a message")]
     NotUnderWay,
     /// Words for a turn are none, or over their bound.
-    #[error("what is said into a turn is text of 1 to {WORDS_BOUND} bytes; send it as a message")]
+    #[error("what is said into a turn is text of 1 to {STEERING_BOUND} bytes; send it as a message")]
     BadWords,
     /// The engine that answers takes nothing in on its way.
     #[error(
@@ -94,8 +95,8 @@ pub enum RouterError {
     /// A session that has not ended works in it.
     #[error("a session that has not ended works in this workspace")]
     InUse,
-    /// The name is not printable, a uid or identity is somebody else's or reserved, or there are 256 users.
-    #[error("no such user can be: the name is not printable, or a uid or identity is somebody else's")]
+    /// The name is not of the form [`USER_NAME`], a uid or identity is somebody else's or reserved, or there are 256 users.
+    #[error("no such user can be: the name is not {}, or a uid or identity is somebody else's", USER_NAME)]
     BadUser,
     /// No such approval, or not this person's to see.
     #[error("no such approval")]
@@ -144,7 +145,7 @@ pub enum RouterError {
         "no such key can be: its name is 1 to 48 letters, digits, `-`, `_`, `.` and `@` and not `peer`, and it ends later than now"
     )]
     BadKey,
-    /// What a client calls its message by stands for another one.
+    /// The client's name of its message already stands for another message.
     #[error("this Idempotency-Key was used with another message")]
     KeyReused,
 }

@@ -10,24 +10,24 @@ use serde::{Deserialize, Serialize};
 /// A message on its way in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Submission {
-    /// Whose.
+    /// The owner.
     pub user: UserId,
-    /// In which of their sessions; made if it is new.
+    /// The session; made if it is new.
     pub session: SessionName,
-    /// With which agent; a new session's default is `default`, an old session keeps its own.
+    /// The agent; a new session's default is `default`, an old session keeps its own.
     pub agent: Option<Name>,
     /// The channel it came by.
     pub channel: Name,
     /// The platform's id of it: the same twice on one channel is one message.
     pub key: Text<256>,
-    /// What is said.
+    /// The message.
     pub content: Content,
-    /// What is to be done.
+    /// The task.
     pub task: Task,
     /// A directory attached for this session.
     pub workspace: Option<WorkspaceId>,
-    /// What its owner declares of that directory; untrusted and internal without it. It holds from the first
-    /// attachment on; a later one can only raise it.
+    /// The label that its owner declares for that directory; untrusted and internal without it. It holds
+    /// from the first attachment on; a later one can only raise it.
     pub workspace_label: Option<(Trust, Class)>,
 }
 
@@ -44,40 +44,40 @@ pub struct Accepted {
     pub waiting: u32,
 }
 
-/// Bytes of what is said into a turn that is under way.
-pub const WORDS_BOUND: usize = 32 * 1024;
-/// Words that a turn takes in at once.
-pub const WORDS: usize = 16;
+/// Bytes of a message that is sent into a turn under way.
+pub const STEERING_BOUND: usize = 32 * 1024;
+/// Messages that a turn accepts at once.
+pub const STEERING_MESSAGES: usize = 16;
 
-/// What a person says into a turn that is under way in one of their sessions.
+/// A message that a person sends into a turn that is under way in one of their sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steer {
-    /// In which session.
+    /// The session.
     pub session: SessionName,
-    /// What is said.
-    pub text: Text<WORDS_BOUND>,
-    /// It goes before what is not, and is marked.
+    /// The message.
+    pub text: Text<STEERING_BOUND>,
+    /// It goes before messages that are not urgent, and is marked.
     pub urgent: bool,
-    /// The same twice on one channel is said once.
+    /// The same key twice on one channel is one message.
     pub key: Text<256>,
 }
 
-/// Words that were accepted: they are durable. Those that their turn ends before are a message like any other.
+/// A steering message that was accepted, and is durable. If its turn ends first, it is a message like any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steering {
-    /// The message that they are.
+    /// The message.
     pub accepted: Accepted,
-    /// The turn that is to take them in.
+    /// The turn that is to accept it.
     pub into: TurnId,
 }
 
-/// Words that wait for their turn.
+/// A steering message that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Word {
-    /// The message that they are.
+pub struct SteeringMessage {
+    /// Its id.
     pub message: MessageId,
-    /// As the model is given them.
-    pub text: Text<WORDS_BOUND>,
-    /// Their label.
+    /// The text as the model gets it.
+    pub text: Text<STEERING_BOUND>,
+    /// Its label.
     pub label: Label,
 }

@@ -10,7 +10,7 @@ pub const OUTPUT_CHUNK: usize = 32 * 1024;
 /// Bytes of a file that is put into a workspace.
 pub const FILE_BOUND: usize = 2 * 1024 * 1024;
 
-/// What a turn is to do.
+/// The task of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Task {
     /// Answer the message.
@@ -24,7 +24,7 @@ pub enum Task {
     Put {
         /// Its path beneath the workspace.
         path: Text<1024>,
-        /// What is to be in it.
+        /// The file's content.
         bytes: Blob<FILE_BOUND>,
     },
     /// Give a file of the workspace out.
@@ -51,13 +51,13 @@ impl Task {
 pub struct Run {
     /// Program and arguments.
     pub argv: List<Text<8192>, 64>,
-    /// What it needs besides.
+    /// Its further needs.
     pub profile: Profile,
     /// The terminal that it is to have of its own; streams without one.
     pub terminal: Option<Terminal>,
 }
 
-/// What a program is told of its terminal.
+/// The terminal of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terminal {
     /// Its kind, as `TERM` says it.
@@ -78,7 +78,7 @@ pub struct Size {
 /// Bytes that a person types at once.
 pub const TYPED_CHUNK: usize = 16 * 1024;
 
-/// What a person does at the other end of a program.
+/// A person's input to a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Typed {
     /// They type, or something is piped in.
@@ -89,7 +89,7 @@ pub enum Typed {
     End,
 }
 
-/// What was typed for a program, from one number on.
+/// The input for a program, from one number on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// The number of the first piece.

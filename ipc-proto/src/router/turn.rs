@@ -1,6 +1,6 @@
 //! One turn: its claim, its steps, its events and its end.
 
-use super::submission::WORDS_BOUND;
+use super::submission::STEERING_BOUND;
 use super::task::{OUTPUT_CHUNK, Task};
 use crate::approval::{self, Grant};
 use crate::content::Content;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct Labelled {
     /// The message.
     pub message: Message,
-    /// What is known of where it came from.
+    /// The label of its origin.
     pub label: Label,
 }
 
@@ -25,7 +25,7 @@ pub struct Labelled {
 pub struct PayingKey {
     /// The key.
     pub id: KeyId,
-    /// What it may spend in a day, millionths of a US dollar.
+    /// Its spending limit for a day, millionths of a US dollar.
     pub day_micros: Option<u64>,
 }
 
@@ -36,21 +36,21 @@ pub struct Turn {
     pub id: TurnId,
     /// Its session.
     pub session: SessionId,
-    /// Whose.
+    /// The owner.
     pub user: UserId,
     /// The user's name.
     pub user_name: Name,
-    /// With which agent.
+    /// The agent.
     pub agent: Name,
-    /// What is to be done.
+    /// The task.
     pub task: Task,
-    /// What was said, with its label.
+    /// The message, with its label.
     pub content: Content,
     /// Its label.
     pub label: Label,
-    /// What went before, oldest first, as much as fits the budget; tool results that did not fit are marked.
+    /// The conversation before it, oldest first, as much as fits the budget; tool results that did not fit are marked.
     pub history: List<Labelled, 1024>,
-    /// What this turn's earlier attempts did: replies with their released calls, and results.
+    /// The steps of this turn's earlier attempts: replies with their released calls, and results.
     pub steps: List<Step, 256>,
     /// How many of these replies are without what the model thought, since that is more than a turn is given back.
     pub unthought: u32,
@@ -73,11 +73,11 @@ pub struct Turn {
 pub enum Step {
     /// The model said this and asked for these calls; those released may be run once.
     Reply {
-        /// What it said.
+        /// The reply's text.
         text: Text<MESSAGE_TEXT>,
-        /// What it asked for.
+        /// The calls that it asks for.
         calls: List<Released, 32>,
-        /// What it thought, where its provider wants that back with the results; nothing in what an earlier release kept.
+        /// The thoughts, where the provider wants them back with the results; empty in steps of an earlier release.
         #[serde(default)]
         thoughts: List<Thought, THOUGHTS>,
     },
@@ -90,7 +90,7 @@ pub enum Step {
     /// A call that waited for a person was decided. With [`CallVerdict::Run`] its approval is claimed in the same
     /// commit, once: a step that claims what is not approved is refused.
     Decided {
-        /// Which call.
+        /// The call.
         call: CallId,
         /// How.
         verdict: CallVerdict,
@@ -104,7 +104,7 @@ pub enum Step {
         /// Its label.
         label: Label,
     },
-    /// What memory gave for this turn, before its message: what is remembered, quoted. Once a turn.
+    /// The text that memory gave for this turn, before its message: remembered, quoted. Once a turn.
     Recalled {
         /// The text as the model is given it.
         text: Text<OUTPUT_BOUND>,
@@ -116,8 +116,8 @@ pub enum Step {
     Steered {
         /// The message that it was.
         message: MessageId,
-        /// What they said.
-        text: Text<WORDS_BOUND>,
+        /// The message's text.
+        text: Text<STEERING_BOUND>,
         /// Its label.
         label: Label,
     },
@@ -131,16 +131,16 @@ pub const MESSAGE_TEXT: usize = OUTPUT_BOUND;
 pub struct Released {
     /// The call.
     pub call: ToolCall,
-    /// Whether it was released.
+    /// The verdict.
     pub verdict: CallVerdict,
     /// Index of the decision in the record.
     pub record: u64,
-    /// What the verdict rests on; nothing in what an earlier release kept.
+    /// The grounds of the verdict; empty in steps of an earlier release.
     #[serde(default)]
     pub why: Why,
 }
 
-/// What a verdict rests on: shown by `agentctl policy explain`.
+/// The grounds of a verdict: shown by `agentctl policy explain`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Why {
     /// The policies that determined it.
@@ -151,7 +151,7 @@ pub struct Why {
     pub label: Label,
     /// The security-relevant arguments, and whether trusted texts vouch for each.
     pub args: List<(Name, bool), 32>,
-    /// Whether the call is in the turn's plan; `None` where no plan was asked for.
+    /// True if the call is in the turn's plan; `None` where no plan was asked for.
     pub planned: Option<bool>,
     /// Tainted share of the context, in thousandths.
     pub taint: u16,
@@ -175,12 +175,12 @@ pub enum CallVerdict {
     Asking(ApprovalId),
 }
 
-/// What a follower of a turn sees, in order.
+/// An event that a follower of a turn receives, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TurnEvent {
     /// The turn was taken up; attempts count from 1.
     Started {
-        /// Which attempt.
+        /// The attempt's number.
         attempt: u32,
     },
     /// Text of the answer.
@@ -189,7 +189,7 @@ pub enum TurnEvent {
     Again,
     /// A tool call, with the gate's verdict.
     ToolStart {
-        /// Which call.
+        /// The call.
         call: CallId,
         /// The tool.
         tool: Name,
@@ -204,11 +204,11 @@ pub enum TurnEvent {
     Approval {
         /// The question's id.
         id: ApprovalId,
-        /// Which call.
+        /// The call.
         call: CallId,
         /// The tool.
         tool: Name,
-        /// What it would do.
+        /// The effect that it would have.
         preview: Text<4096>,
         /// The beginning of the canonical action, secrets cut out.
         action: Text<8192>,
@@ -227,19 +227,19 @@ pub enum TurnEvent {
         id: ApprovalId,
         /// How.
         state: approval::State,
-        /// What the person is told of it.
+        /// The note for the person.
         note: Text<512>,
     },
     /// How far a call is.
     ToolProgress {
-        /// Which call.
+        /// The call.
         call: CallId,
         /// The tool's word.
         line: Text<256>,
     },
     /// A call ended.
     ToolEnd {
-        /// Which call.
+        /// The call.
         call: CallId,
         /// How.
         outcome: Outcome,
@@ -318,7 +318,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// What happened, in a sentence without a stop.
+    /// The event as a sentence without a full stop.
     #[must_use]
     pub fn sentence(self) -> String {
         self.sentence_of(manifest::Process::Runner)

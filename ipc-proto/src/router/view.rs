@@ -28,9 +28,9 @@ pub struct SessionInfo {
     pub id: SessionId,
     /// Its name.
     pub name: SessionName,
-    /// Whose.
+    /// The owner.
     pub user: Name,
-    /// With which agent.
+    /// The agent.
     pub agent: Name,
     /// `active` or `ended`.
     pub status: Name,
@@ -55,7 +55,7 @@ pub struct SessionView {
     pub transcript: List<Labelled, 1024>,
 }
 
-/// Where a message is.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageState {
@@ -120,11 +120,11 @@ pub struct MessageInfo {
     pub turn: TurnId,
     /// Its session's name.
     pub session: SessionName,
-    /// Whose.
+    /// The owner.
     pub user: Name,
     /// The channel it came by.
     pub channel: Name,
-    /// Where it is.
+    /// The message's state.
     pub state: MessageState,
     /// How often it was attempted.
     pub attempts: u32,
@@ -141,13 +141,13 @@ pub struct Passed {
     pub state: MessageState,
     /// When, unix ms.
     pub at_ms: u64,
-    /// Which attempt.
+    /// The attempt's number.
     pub attempt: u32,
     /// Why, in the host's words.
     pub note: Text<256>,
 }
 
-/// What is known of the effect of a call.
+/// The known state of a call's effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
@@ -170,7 +170,7 @@ pub struct CallInfo {
     pub id: CallId,
     /// The tool.
     pub tool: Name,
-    /// What is known of its effect.
+    /// The known state of its effect.
     pub effect: Effect,
     /// Index of the decision in the record.
     pub record: u64,
@@ -181,7 +181,7 @@ pub struct CallInfo {
 pub struct MessageView {
     /// The message.
     pub info: MessageInfo,
-    /// What was said, without media.
+    /// The message's text, without media.
     pub text: Text<TEXT_BOUND>,
     /// Its label, once the scanner has looked at it.
     pub label: Option<Label>,
@@ -212,7 +212,7 @@ pub struct QueueInfo {
     pub dead: u32,
 }
 
-/// What was stopped.
+/// The turns that were stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// Turns that were under way.
@@ -228,7 +228,7 @@ pub struct UserInfo {
     pub id: UserId,
     /// The name.
     pub name: Name,
-    /// What they may do.
+    /// The user's role.
     pub role: UserRole,
     /// Uids that are this user.
     pub uids: List<u32, 16>,
@@ -247,7 +247,7 @@ pub struct AgentInfo {
     pub model: Text<128>,
     /// Its profile.
     pub profile: Name,
-    /// Who answers: `native`, or the name of an engine.
+    /// The engine that answers: `native`, or the name of an engine.
     pub engine: Name,
     /// Its tools.
     pub tools: List<Name, 64>,
@@ -262,7 +262,7 @@ pub struct WorkspaceInfo {
     pub id: WorkspaceId,
     /// The session it belongs to.
     pub session: SessionName,
-    /// Whose.
+    /// The owner.
     pub user: Name,
     /// A directory of the user's own, rather than a folder of the host.
     pub attached: bool,
@@ -277,7 +277,7 @@ pub struct NamedEvent {
     pub number: u64,
     /// When, unix ms.
     pub at_ms: u64,
-    /// Which.
+    /// The event's name.
     pub name: EventName,
     /// The session, if it is about one.
     pub session: Option<SessionId>,

@@ -1,5 +1,5 @@
-//! What the seven memory tools are called, say of themselves and accept. The gate runs them; nothing here does.
-//! Depends on `serde_json` alone and must never touch a file. The bounds are those of `ipc-proto`'s memory interface.
+//! Names, descriptions and schemas of the seven memory tools. The gate runs them; nothing here does. Depends on
+//! `serde_json` alone and must never touch a file. The bounds are those of `ipc-proto`'s memory interface.
 
 use crate::spec::ToolSpec;
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn delete() -> ToolSpec {
     tool("memory_delete", "Forgets one memory; its owner can still see that it was there.", fields, &["id"])
 }
 
-/// What narrows a question.
+/// Arguments that narrow a question.
 fn filters() -> Vec<(&'static str, Value)> {
     let kinds = ["note", "episodic", "semantic", "observation", "summary", "entity"];
     let time = |what| json!({"type": "integer", "minimum": 0, "maximum": LAST_MS, "description": what});

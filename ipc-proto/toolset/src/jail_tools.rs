@@ -1,5 +1,5 @@
-//! What the six tools in the jail are called, say of themselves and accept. Depends on `serde_json` alone, so that
-//! the gate can check by the same rules; holds data and must never touch a file.
+//! Names, descriptions and schemas of the six tools in the jail. Depends on `serde_json` alone, so that the gate
+//! can check by the same rules; holds data and must never touch a file.
 
 use crate::spec::ToolSpec;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What the two tools that call the owner's services are called, say of themselves and accept. The gate has credproxy
-//! put the service's secret in; nothing here reaches anything, and no argument can hold the secret.
+//! Names, descriptions and schemas of the two tools that call the owner's services. The gate has credproxy put the
+//! service's secret in; nothing here reaches anything, and no argument can hold the secret.
 
 use crate::spec::ToolSpec;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What a tool is to a model and to whoever checks a call of it. Depends on `serde_json` alone, so that the gate can
-//! check by the very same rules; holds data and must never touch a file.
+//! The description of a tool, for a model and for the code that checks a call of it. Depends on `serde_json` alone,
+//! so that the gate can check by the very same rules; holds data and must never touch a file.
 
 use crate::validate;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub struct ToolSpec {
     /// Its name, at most 64 bytes.
     pub name: &'static str,
-    /// What it does, for the model; at most 2048 bytes.
+    /// A description for the model; at most 2048 bytes.
     pub description: &'static str,
     /// JSON Schema of its arguments, within the subset of [`validate`]; at most 8192 bytes as text.
     pub schema: Value,

@@ -160,7 +160,7 @@ impl Report {
     }
 }
 
-/// What a schema may say. `description`, `title` and `default` are for the model.
+/// Keywords that a schema may contain. `description`, `title` and `default` are for the model.
 const KEYWORDS: &[&str] = &[
     "type",
     "title",

@@ -1,5 +1,5 @@
-//! What the two web tools are called, say of themselves and accept. The gate has them done by web; nothing here
-//! reaches anything. The bounds are those of `ipc-proto`'s web interface.
+//! Names, descriptions and schemas of the two web tools. Web runs them for the gate; nothing here reaches
+//! anything. The bounds are those of `ipc-proto`'s web interface.
 
 use crate::spec::ToolSpec;
 use serde_json::{Value, json};

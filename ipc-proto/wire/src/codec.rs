@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes that count as going on.
 const PACE: usize = 64 * 1024;
 
-/// Which end of a connection this is: servers look at a request's deadline before decoding it.
+/// The end of a connection: servers look at a request's deadline before decoding it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Sends requests.

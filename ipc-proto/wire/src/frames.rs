@@ -13,11 +13,11 @@ const USUAL: usize = 16 * 1024;
 /// Bytes that may wait to go before more are taken.
 const ENOUGH: usize = 16 * 1024;
 
-/// What has come.
+/// Received bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
-    /// What has come and was not given out is from here ...
+    /// The start of the received bytes that were not given out yet ...
     start: usize,
     /// ... to here.
     end: usize,
@@ -73,11 +73,11 @@ impl Inbox {
     }
 }
 
-/// What is to go.
+/// Bytes to be sent.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
-    /// So many have gone.
+    /// The number of bytes that were sent.
     gone: usize,
 }
 

@@ -9,7 +9,7 @@ use tokio::net::UnixStream;
 
 const MAGIC: [u8; 8] = *b"CORDON\r\n";
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Purpose {
@@ -18,8 +18,8 @@ pub enum Purpose {
     /// Handing a workspace directory over: the hello carries the descriptor, the answer is an
     /// [`Attached`]; nothing follows.
     Attach = 1,
-    /// Said by who serves, before it ends the connection: there is no room for another of this caller's.
-    NoSeat = 2,
+    /// Response by who serves, before it ends the connection: there is no room for another of this caller's.
+    NoSlot = 2,
 }
 
 /// A hello.
@@ -29,7 +29,7 @@ pub struct Hello {
     pub version: u32,
     /// The speaker; a claim, for messages only. Who it is is known from the descriptor.
     pub speaker: Process,
-    /// What the connection is for.
+    /// The connection's purpose.
     pub purpose: Purpose,
 }
 
@@ -55,7 +55,7 @@ impl Hello {
         let purpose = match purpose {
             0 => Purpose::Calls,
             1 => Purpose::Attach,
-            2 => Purpose::NoSeat,
+            2 => Purpose::NoSlot,
             _ => return None,
         };
         let speaker = Process::from_number(speaker)?;
@@ -69,10 +69,10 @@ pub const ATTACHED: usize = 17;
 /// Sends ours and reads theirs.
 ///
 /// # Errors
-/// [`Fault::WrongVersion`], [`Fault::NoSeat`] or [`Fault::Unreachable`].
+/// [`Fault::WrongVersion`], [`Fault::NoSlot`] or [`Fault::Unreachable`].
 pub async fn exchange(stream: &mut UnixStream, me: Process) -> Result<Hello, Fault> {
     let sent = stream.write_all(&Hello::new(me, Purpose::Calls).encode()).await;
-    // Who has no room says so and reads nothing.
+    // A server without room says so and reads nothing.
     let theirs = receive(stream).await?;
     sent.map_err(|_| Fault::Unreachable)?;
     Ok(theirs)
@@ -88,7 +88,7 @@ pub async fn receive(stream: &mut UnixStream) -> Result<Hello, Fault> {
     let hello = Hello::decode(bytes).ok_or(Fault::WrongVersion)?;
     match hello.purpose {
         _ if hello.version != PROTOCOL_VERSION => Err(Fault::WrongVersion),
-        Purpose::NoSeat => Err(Fault::NoSeat),
+        Purpose::NoSlot => Err(Fault::NoSlot),
         Purpose::Calls | Purpose::Attach => Ok(hello),
     }
 }

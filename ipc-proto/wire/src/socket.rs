@@ -24,7 +24,7 @@ impl Socket {
     /// The same connection, watched anew.
     ///
     /// # Errors
-    /// What the kernel says to the watching.
+    /// The kernel's error on registration.
     pub fn new(stream: tokio::net::UnixStream) -> io::Result<Self> {
         Ok(Self { stream: watch(stream.into_std()?, Interest::READABLE)?, room: None })
     }

@@ -1,14 +1,14 @@
-//! Who has which ids on this machine: the accounts, the ranges lent to their containers, and the ids that there are at
-//! all here. Only files of `/etc` and `/proc/self` are read; what a directory server knows is not seen.
+//! The ids in use on this machine: the accounts, the ranges lent to their containers, and the range of ids that exist at all. Only
+//! files of `/etc` and `/proc/self` are read; accounts of a directory server are not seen.
 
 use manifest::TABLE;
 use manifest::settings::{ID_RANGE, PROCESSES, ordinary};
 use std::fs;
 use std::path::Path;
 
-/// A range of ids and what has it.
+/// A range of ids in use, and its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Taken {
+struct UsedRange {
     first: u64,
     count: u64,
     by: String,
@@ -18,7 +18,7 @@ struct Taken {
 #[derive(Clone, Debug, Default)]
 pub struct Accounts {
     users: Vec<(String, u32, u32)>,
-    taken: Vec<Taken>,
+    used: Vec<UsedRange>,
     /// Ranges of ids that exist here, first and count; empty where that is not known.
     mapped: Vec<(u64, u64)>,
 }
@@ -27,8 +27,7 @@ pub struct Accounts {
 pub type Ids = [(u32, u32); PROCESSES];
 
 impl Accounts {
-    /// Reads `passwd`, `group`, `subuid` and `subgid` of the folder `etc`, and the file `uid_map`. What is not there
-    /// has nothing to say.
+    /// Reads `passwd`, `group`, `subuid` and `subgid` of the folder `etc`, and the file `uid_map`. A missing file counts as empty.
     #[must_use]
     pub fn read(etc: &Path, uid_map: &Path) -> Self {
         let mut accounts = Self::default();
@@ -53,10 +52,10 @@ impl Accounts {
         let (Some(name), Some(first)) = (fields.first(), number(id)) else { return };
         let by = format!("{} in /etc/{file}", crate::problem::quoted(name));
         let count = if id == 1 { number(2).unwrap_or(1) } else { 1 };
-        self.taken.push(Taken { first, count, by: by.clone() });
+        self.used.push(UsedRange { first, count, by: by.clone() });
         let group = number(3).filter(|_| file == "passwd");
         if let Some(gid) = group {
-            self.taken.push(Taken { first: gid, count: 1, by });
+            self.used.push(UsedRange { first: gid, count: 1, by });
             if let (Ok(uid), Ok(gid)) = (u32::try_from(first), u32::try_from(gid)) {
                 self.users.push(((*name).to_owned(), uid, gid));
             }
@@ -74,16 +73,17 @@ impl Accounts {
         Some(ids)
     }
 
-    /// What stands against the range of the host's ids beginning at `base`.
+    /// The reason why the host's ids cannot begin at `base`, if there is one.
     #[must_use]
     pub fn against(&self, base: u32) -> Option<String> {
         let (first, end) = (u64::from(base), u64::from(base) + u64::from(ID_RANGE));
-        let touches = |taken: &&Taken| taken.first < end && first < taken.first.saturating_add(taken.count);
-        if let Some(taken) = self.taken.iter().find(touches) {
-            let last = taken.first.saturating_add(taken.count).saturating_sub(1);
-            return Some(match taken.count {
-                1 => format!("id {} belongs to {}", taken.first, taken.by),
-                _ => format!("ids {} to {last} belong to {}", taken.first, taken.by),
+        let touches =
+            |range: &&UsedRange| range.first < end && first < range.first.saturating_add(range.count);
+        if let Some(range) = self.used.iter().find(touches) {
+            let last = range.first.saturating_add(range.count).saturating_sub(1);
+            return Some(match range.count {
+                1 => format!("id {} belongs to {}", range.first, range.by),
+                _ => format!("ids {} to {last} belong to {}", range.first, range.by),
             });
         }
         let exists = |(start, count): &(u64, u64)| *start <= first && end <= start.saturating_add(*count);
@@ -91,7 +91,7 @@ impl Accounts {
         none.then(|| "they do not exist in this container".to_owned())
     }
 
-    /// A base that nothing stands against.
+    /// A base with no id in use.
     #[must_use]
     pub fn free_base(&self) -> Option<u32> {
         let high = (780_000..=4_000_000_000_u32).step_by(1_000_000);
@@ -101,7 +101,7 @@ impl Accounts {
     }
 }
 
-/// The first id of the range beginning at `base` that no machine gives to anybody.
+/// The first id of the range beginning at `base` that is reserved on every machine.
 #[must_use]
 pub fn nobody(base: u32) -> Option<u32> {
     (base..=base.saturating_add(ID_RANGE - 1)).find(|id| !ordinary(*id))

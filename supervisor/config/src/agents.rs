@@ -1,5 +1,5 @@
-//! Second pass over `[agent.NAME]`: models that there are, tools that there are, prompts that can be read. `default` is
-//! built in, and the file can change it.
+//! Second pass over `[agent.NAME]`: models and tools must exist, and prompts must be readable. `default` is built in, and the file
+//! can change it.
 
 use crate::asking::{is_model, sees};
 use crate::engines;
@@ -12,7 +12,7 @@ use ipc_proto::engine::Engine;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The agent that is always there.
+/// The agent that always exists.
 pub const DEFAULT: &str = "default";
 
 const NO_MEMORY: &str = "needs a memory, and `memory.provider` is \"none\"";
@@ -20,22 +20,22 @@ const NO_WEB: &str = "needs the web, and `web.provider` or `credproxy.provider` 
 const NO_SERVICE: &str = "needs a `[service.NAME]` that names this agent in `agents`";
 const NO_LOGIN: &str = "needs a `[service.NAME]` with `oauth` that names this agent in `agents`";
 
-/// What agents are checked against.
+/// The facts that agents are checked against.
 #[derive(Debug)]
 pub struct Known<'a> {
-    /// Every `provider/model` but the scripted ones, and the tasks.
+    /// Every `provider/model` except the scripted ones, and the tasks.
     pub models: &'a [String],
-    /// What is known of these.
+    /// The known properties of these.
     pub asked: &'a Model,
     /// True if there is a memory.
     pub memory: bool,
     /// True if there is the web.
     pub web: bool,
-    /// The services there are.
+    /// The configured services.
     pub services: &'a BTreeMap<String, Service>,
-    /// The engines there are.
+    /// The configured engines.
     pub engines: &'a BTreeMap<String, Engine>,
-    /// The folder that relative paths begin at.
+    /// The folder of relative paths.
     pub folder: &'a Path,
 }
 
@@ -127,14 +127,14 @@ fn tools(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
     let mut tools = Vec::new();
     for (n, (line, tool)) in view.texts("tools").into_iter().enumerate() {
         let what = if tools.contains(&tool) {
-            "stands twice"
+            "is listed twice"
         } else if let Some(needs) = needs(&tool) {
             needs
         } else {
             tools.push(tool);
             continue;
         };
-        // The default list is all that there is; only a written one can be wrong.
+        // The default list has every tool; only a list in the file can be wrong.
         if given {
             let valid = listed(TOOLS.iter().filter(|tool| needs(tool).is_none()));
             problems.add(line, &format!("{}[{n}]", view.key("tools")), format!("{tool} {what}"), valid);

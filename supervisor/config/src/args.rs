@@ -3,19 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// How it is called.
+/// The usage line.
 pub const USAGE: &str = "usage: agentd-config [--config FILE] [--state-dir DIR] [--owner UID] [--check]\n       \
                          agentd-config --print-reference | --print-man\n";
 
-/// What is asked for.
+/// The action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Task {
     /// The document for agentd.
     #[default]
     Write,
-    /// A word for people on whether the file is right.
+    /// A short report for people on the file.
     Check,
-    /// The reference of all keys, Markdown.
+    /// The reference of all keys, in Markdown.
     Reference,
     /// The same for the man page.
     Man,
@@ -24,18 +24,18 @@ pub enum Task {
 /// The command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Args {
-    /// What is asked for.
+    /// The action.
     pub task: Task,
     /// The file; none for the defaults.
     pub config: Option<PathBuf>,
     /// The state directory; none for the system's.
     pub state_dir: Option<PathBuf>,
-    /// Uid of the person who runs the host; none for whoever runs this.
+    /// Uid of the person who runs the host; none for the user who runs this.
     pub owner: Option<u32>,
 }
 
 impl Args {
-    /// Reads the words after the program's name; `None` for anything that [`USAGE`] does not say.
+    /// Reads the words after the program's name; `None` for anything that is not in [`USAGE`].
     #[must_use]
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Option<Self> {
         let mut args = Self::default();

@@ -1,4 +1,4 @@
-//! Second pass over `[model]` and `[budget]`: which models answer which task, and what may be spent.
+//! Second pass over `[model]` and `[budget]`: the models of each task, and the budgets.
 
 use crate::forms::script_holds;
 use crate::problem::{Problems, listed, nearest, quoted};
@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 /// Millionths in a thousandth.
 const THOUSANDTH: u64 = 1000;
 
-/// Returns whether there is a model of this name; `models` are all but the scripted ones.
+/// Returns true if there is a model of this name; `models` are all but the scripted ones.
 #[must_use]
 pub fn is_model(name: &str, models: &[String]) -> bool {
     name.strip_prefix("scripted/").is_some_and(script_holds) || models.iter().any(|model| model == name)
 }
 
-/// Returns whether what answers by this name has vision: of a task, any model of its chain.
+/// Returns true if the model of this name has vision; for a task, if any model of its chain has.
 #[must_use]
 pub fn sees(name: &str, asked: &Model) -> bool {
     let has_vision = |name: &str| {
@@ -49,7 +49,7 @@ pub fn asking(file: &View<'_>, models: &[String], problems: &mut Problems) -> As
     }
 }
 
-/// The tasks that there are: those with models of their own, and all where `default` has some.
+/// The tasks that can be used: those with models of their own, and all if `default` has some.
 #[must_use]
 pub fn tasks(asking: &Asking) -> Vec<String> {
     let is_there = |task: &&str| asking.route.contains_key(*task) || asking.route.contains_key("default");
@@ -62,7 +62,7 @@ fn chain(route: &View<'_>, task: &str, models: &[String], problems: &mut Problem
         let what = if !is_model(&name, models) {
             unknown(&name, models)
         } else if chain.contains(&name) {
-            format!("{name} stands twice")
+            format!("{name} is listed twice")
         } else {
             chain.push(name);
             continue;
@@ -72,7 +72,7 @@ fn chain(route: &View<'_>, task: &str, models: &[String], problems: &mut Problem
     chain
 }
 
-/// Reads `[budget]`, and of every agent what is its own.
+/// Reads `[budget]`, and each agent's own budget.
 #[must_use]
 pub fn budget(file: &View<'_>, models: &[String], problems: &mut Problems) -> Budget {
     let view = file.table("budget");

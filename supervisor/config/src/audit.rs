@@ -1,4 +1,4 @@
-//! Second pass over `[audit]`: what audit is told of retention, checkpoints and alerts.
+//! Second pass over `[audit]`: retention, checkpoints and alerts.
 
 use crate::keys::RETENTION_DAYS;
 use crate::problem::Problems;
@@ -20,10 +20,10 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Audit {
 fn retention(view: &View<'_>, problems: &mut Problems) -> RetentionDays {
     let debug = view.number("debug");
     let mut lesser = ("debug", debug);
-    // The search for what is past its time ends at the first entry that no severity would let go.
+    // The search for expired entries ends at the first entry that no severity would let go.
     let mut at_least = |key: &'static str| {
         let (days, (below, least)) = (view.number(key), lesser);
-        // A default gives way to what was written.
+        // A default is adapted to the values in the file.
         if view.given(key).is_some() && days < least {
             let what = format!("{days} is less than `{}`, which is {least}", view.key(below));
             let valid = format!("a whole number from {least} to {RETENTION_DAYS}");

@@ -1,4 +1,4 @@
-//! Second pass over `[curator]`: what background work is done, and by which model.
+//! Second pass over `[curator]`: the background work, and its model.
 
 use crate::asking::is_model;
 use crate::problem::{Problems, listed, quoted};

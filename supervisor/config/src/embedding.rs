@@ -1,6 +1,6 @@
-//! Second pass over `[embedder]` and `[memory] embedder`: a model that makes vectors, of a provider that is configured, built
-//! in, or of this machine. Of that one every file is read and held against the others here, so that a host which starts
-//! has a model that can be used.
+//! Second pass over `[embedder]` and `[memory] embedder`: a model that makes vectors, either of a configured provider, built in, or
+//! of this machine. Every file of a model of this machine is read and checked against the others here, so that a host which starts
+//! has a model that works.
 
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::providers::Outside;
@@ -13,10 +13,10 @@ use weights::Folder;
 
 /// The embedder that needs no provider.
 const OFFLINE: &str = "offline/hash-384";
-/// How `[memory] embedder` names the model of this machine.
+/// The name of this machine's model in `[memory] embedder`.
 const OWN: &str = "local";
 
-/// Reads `[embedder]`; `base` is where relative paths begin, `own_ids` whether processes run under ids of their own.
+/// Reads `[embedder]`. `base` is the folder of relative paths; `own_ids` is true if processes run under ids of their own.
 #[must_use]
 pub fn local(view: &View<'_>, base: &Path, own_ids: bool, problems: &mut Problems) -> Option<Embedder> {
     let folder = base.join(view.text("folder")?);
@@ -37,13 +37,13 @@ pub fn local(view: &View<'_>, base: &Path, own_ids: bool, problems: &mut Problem
     }
 }
 
-/// What vectors of this very model are called.
+/// The name of the vectors of this very model.
 fn hashed(folder: &Path) -> Result<String, String> {
     let model = Folder::open(folder).and_then(|folder| folder.read(|_| {}));
     model.map(|model| format!("{LOCAL}{}", model.hash)).map_err(|unusable| unusable.to_string())
 }
 
-/// Why a process with an id of its own could not read what lies there; none if it can.
+/// The reason why a process with an id of its own cannot read these files; none if it can.
 fn hidden(folder: &Path, own_ids: bool) -> Option<String> {
     if !own_ids {
         return None;
@@ -53,7 +53,7 @@ fn hidden(folder: &Path, own_ids: bool) -> Option<String> {
     }
     let files = manifest::MODEL_FILES.iter().map(|name| (folder.join(name), 0o004));
     let folders = folder.ancestors().map(|folder| (PathBuf::from(folder), 0o001));
-    // What is not there is said by whoever opens it.
+    // A missing file is reported by the process that opens it.
     let closed = |(path, bit): &(PathBuf, u32)| std::fs::metadata(path).is_ok_and(|at| at.mode() & bit == 0);
     let (path, _) = files.chain(folders).find(closed)?;
     Some(format!(

@@ -1,5 +1,5 @@
-//! Second pass over `[engine.NAME]` and `agent.NAME.engine`: the programs that are known by name, and the owner's own. Data
-//! and checks; nothing here is run.
+//! Second pass over `[engine.NAME]` and `agent.NAME.engine`: the built-in programs, and the owner's own. Data and checks; nothing is
+//! run here.
 
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The host's own loop.
 pub const NATIVE: &str = "native";
 
-/// A program that is known.
+/// A built-in program.
 struct Known {
     name: &'static str,
     command: &'static [&'static str],
@@ -22,8 +22,8 @@ struct Known {
     keeps: &'static [&'static str],
 }
 
-/// Those that are known. Each reads what it is to answer from its standard input; only the one that reads lines of JSON there
-/// can be told more on its way.
+/// The built-in programs. Each reads its prompt from standard input; only the one that reads lines of JSON there accepts further
+/// messages while it works.
 const KNOWN: [Known; 3] = [
     Known {
         name: "codex",
@@ -64,7 +64,7 @@ const KNOWN: [Known; 3] = [
     },
 ];
 
-/// Every engine, by its name. How long one may say nothing is its agent's to say.
+/// Every engine, by its name. The time that it may be silent is a limit of its agent.
 #[must_use]
 pub fn resolve(file: &View<'_>, problems: &mut Problems) -> BTreeMap<String, Engine> {
     let mut engines: BTreeMap<String, Engine> =
@@ -99,10 +99,10 @@ fn written(name: &str, view: &View<'_>, problems: &mut Problems) -> Engine {
     let words = |key: &str| view.texts(key).into_iter().map(|(_, word)| word).collect::<Vec<String>>();
     let (command, resume) = (words("command"), words("resume"));
     if command.is_empty() && view.given("command").is_some() && !view.wrong("command") {
-        problems.add(view.line("command"), &view.key("command"), "no program stands here", "a program first");
+        problems.add(view.line("command"), &view.key("command"), "there is no program", "a program first");
     }
     if !resume.is_empty() && !view.wrong("resume") && !resume.iter().any(|word| word.contains(TOKEN)) {
-        let what = format!("{TOKEN} stands nowhere in it");
+        let what = format!("{TOKEN} does not occur in it");
         problems.add(
             view.line("resume"),
             &view.key("resume"),

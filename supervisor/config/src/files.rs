@@ -1,5 +1,4 @@
-//! Reads the few files that a configuration names: regular ones, bounded, and not writable by everybody, since what
-//! is read here is obeyed.
+//! Reads the few files that a configuration names: regular files, bounded, and not writable by every user.
 
 use nix::fcntl::OFlag;
 use std::fs::OpenOptions;
@@ -7,12 +6,12 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-/// Most bytes of the configuration.
+/// The most bytes of the configuration.
 pub const CONFIG_BOUND: u64 = 1 << 20;
-/// Most bytes of a prompt file: with the canary line it fits the bus's bound of 64 KiB.
+/// The most bytes of a prompt file: with the canary line it fits the bus's bound of 64 KiB.
 pub const PROMPT_BOUND: u64 = 60 << 10;
 
-/// Why a file was not read.
+/// The reason why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     /// It could not be opened or read.
@@ -21,7 +20,7 @@ pub enum FileFault {
     /// A directory, a pipe, a device.
     #[error("is not a regular file")]
     NotRegular,
-    /// Everybody may write it.
+    /// Every user may write it.
     #[error("may be written by every user of this machine (mode {0:04o})")]
     Writable(u32),
     /// It is too long.
@@ -32,10 +31,10 @@ pub enum FileFault {
     NotText(usize),
 }
 
-/// The bytes of the file at `path`, of which there may be `bound`.
+/// The bytes of the file at `path`, at most `bound`.
 ///
 /// # Errors
-/// [`FileFault`] says what stands against it.
+/// [`FileFault`]: the reason.
 pub fn read(path: &Path, bound: u64) -> Result<Vec<u8>, FileFault> {
     // Without O_NONBLOCK, opening a pipe would wait for its writer.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
@@ -58,7 +57,7 @@ pub fn read(path: &Path, bound: u64) -> Result<Vec<u8>, FileFault> {
 /// The text of the prompt file at `path`.
 ///
 /// # Errors
-/// [`FileFault`] says what stands against it.
+/// [`FileFault`]: the reason.
 pub fn read_prompt(path: &Path) -> Result<String, FileFault> {
     let text = String::from_utf8(read(path, PROMPT_BOUND)?)
         .map_err(|fault| FileFault::NotText(fault.utf8_error().valid_up_to()))?;

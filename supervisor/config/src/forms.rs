@@ -1,21 +1,29 @@
-//! Forms of text that a key can demand. Each says in one sentence what is valid; the same sentence stands in the
-//! reference and in error messages.
+//! Forms of text that a key can require. Each describes the valid values in one sentence, which the reference and error messages
+//! show.
 
 use crate::hosts::{BaseUrl, HostPort, URL_BOUND};
 use ipc_proto::credproxy::PLACEHOLDER;
+use ipc_proto::router::is_user_name;
 
 /// A form of text.
 #[derive(Debug)]
 pub struct Form {
-    /// What is valid, for people.
+    /// The valid values, for people.
     pub valid: &'static str,
-    /// True if an error may show what was written. Not where a secret could stand by mistake.
+    /// True if an error may show the text. False where a secret could stand by mistake.
     pub shown: bool,
-    /// Whether a text has the form.
+    /// Checks that a text has the form.
     pub holds: fn(&str) -> bool,
 }
 
-/// Agents, providers and users.
+/// A user. Not digits alone, since those would read as a uid.
+pub const USER: Form = Form {
+    valid: "1 to 64 ASCII letters, digits, `-` and `_`, a letter or digit first, and not digits alone",
+    shown: true,
+    holds: |text| name(text, b"-_", 64) && is_user_name(text),
+};
+
+/// Agents and providers.
 pub const NAME: Form =
     Form { valid: "1 to 64 letters, digits, `-` and `_`", shown: true, holds: |text| name(text, b"-_", 64) };
 
@@ -41,7 +49,7 @@ pub const MODEL: Form = Form {
     holds: |text| text.len() <= 128,
 };
 
-/// A model with its provider, where no task may stand.
+/// A model with its provider, where a task is not allowed.
 pub const ROUTED: Form = Form {
     valid: "`PROVIDER/MODEL`, of at most 128 bytes",
     shown: true,
@@ -65,14 +73,14 @@ pub const KEPT: Form = Form {
     },
 };
 
-/// What makes vectors of memories: a provider's model, or the one of this machine.
+/// The source of memories' vectors: a provider's model, or the one of this machine.
 pub const EMBEDDER: Form = Form {
     valid: "`PROVIDER/MODEL`, of at most 128 bytes, or `local`",
     shown: true,
     holds: |text| text == "local" || (ROUTED.holds)(text),
 };
 
-/// Where an answer ends.
+/// A stop text.
 pub const STOP: Form =
     Form { valid: "1 to 256 bytes of text", shown: true, holds: |text| (1..=256).contains(&text.len()) };
 
@@ -83,7 +91,7 @@ pub const PATH: Form = Form {
     holds: |text| (1..=4096).contains(&text.len()) && !text.contains('\0'),
 };
 
-/// Paths of methods, which people copy with the rest.
+/// The paths of methods, which people copy with the address.
 const METHODS: [&str; 4] = ["/chat/completions", "/responses", "/messages", "/api/chat"];
 
 /// A base URL.
@@ -113,7 +121,7 @@ pub const LOOPBACK: Form = Form {
     holds: |text| HostPort::parse(text).is_some_and(|at| at.is_loopback()),
 };
 
-/// A host and port, wherever it is.
+/// A host and port of any kind.
 pub const HOST_PORT_ANY: Form = Form {
     valid: "`127.0.0.1:PORT` or `[::1]:PORT`",
     shown: true,
@@ -128,7 +136,7 @@ pub const ORIGIN: Form = Form {
     holds: origin,
 };
 
-/// What stands in the header `Host`.
+/// The value of the header `Host`.
 pub const HOST_VALUE: Form = Form {
     valid: "`HOST` or `HOST:PORT` in lower case",
     shown: true,
@@ -153,7 +161,7 @@ pub const TOOL: Form = Form {
     holds: |text| name(text, b"-_.", 64),
 };
 
-/// Hosts, by one pattern.
+/// A pattern of hosts.
 pub const HOST_GLOB: Form = Form {
     valid: "a host in lower case without a port, `*` standing for any characters, such as `*.example.com`",
     shown: true,
@@ -167,14 +175,14 @@ pub const PRIVATE_HOST: Form = Form {
     holds: |text| HostPort::parse(text).is_some_and(|at| !at.is_unfit()),
 };
 
-/// Where a search is asked.
+/// The address of a search server.
 pub const SEARCH_URL: Form = Form {
     valid: "`https://HOST[:PORT][/PATH]` or `http://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment",
     shown: false,
     holds: |text| BaseUrl::parse(text).is_some(),
 };
 
-/// Where a service is.
+/// The address of a service.
 pub const SERVICE_URL: Form = Form {
     valid: "`https://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment; `http` only to a host that \
             `credproxy.plain_http` lists",
@@ -191,7 +199,7 @@ pub const SERVICE_URL: Form = Form {
 pub const HEADER: Form =
     Form { valid: "1 to 64 letters, digits, `-` and `_`", shown: true, holds: |text| name(text, b"-_", 64) };
 
-/// What stands before a secret in its header.
+/// The words before a secret in its header.
 pub const PREFIX: Form = Form {
     valid: "at most 32 printable ASCII characters",
     shown: true,
@@ -205,7 +213,7 @@ pub const PARAMETER: Form = Form {
     holds: |text| name(text, b"-_.", 64),
 };
 
-/// What a path begins with.
+/// The beginning of a path.
 pub const URL_PATH: Form = Form {
     valid: "a path of at most 256 bytes that begins with `/`, with no query, no segment of dots and nothing escaped",
     shown: true,
@@ -217,14 +225,14 @@ pub const URL_PATH: Form = Form {
     },
 };
 
-/// What a service is.
+/// The kind of a service.
 pub const DESCRIPTION: Form = Form {
     valid: "at most 512 bytes of text without control characters",
     shown: false,
     holds: |text| text.len() <= 512 && !text.chars().any(char::is_control),
 };
 
-/// What the owner vouches for.
+/// The owner's assurance about a service.
 pub const CONTACT: Form = Form {
     valid: "1 to 256 bytes of text without control characters",
     shown: true,
@@ -238,14 +246,14 @@ pub const ARGUMENT: Form = Form {
     holds: |text| line(text, 64),
 };
 
-/// A pattern of danger.
+/// A danger pattern.
 pub const PATTERN: Form = Form {
     valid: "a regular expression of 1 to 1024 bytes, without look-around and back-references",
     shown: true,
     holds: |text| (1..=1024).contains(&text.len()) && patterns_hold(&[text]),
 };
 
-/// Paths, by one pattern.
+/// A pattern of paths.
 pub const PATH_GLOB: Form = Form {
     valid: "a path in which `*` stands for anything, `?` for one character, `[...]` for one of several and `{a,b}` for \
             either, of 1 to 1024 bytes",
@@ -262,10 +270,10 @@ pub const VARIABLE: Form = Form {
     },
 };
 
-/// Bytes that one tool's compiled patterns may take together: the bound of the gate, which compiles them as one set.
+/// The most bytes of one tool's compiled patterns together: the bound of the gate, which compiles them as one set.
 const PATTERNS_BOUND: usize = 1 << 20;
 
-/// Returns whether these patterns can be one tool's, as the gate compiles them: together, letters of either case.
+/// Returns true if the gate can compile these patterns for one tool: together, ignoring case.
 #[must_use]
 pub fn patterns_hold(patterns: &[&str]) -> bool {
     regex::RegexSetBuilder::new(patterns).case_insensitive(true).size_limit(PATTERNS_BOUND).build().is_ok()
@@ -286,7 +294,7 @@ fn host_glob(text: &str) -> bool {
         || text.len() <= 253 && text.split('.').all(label)
 }
 
-/// A scheme, and a host with or without a port; schemes of other programs than browsers have hosts of their own form.
+/// A scheme, and a host with or without a port; the schemes of other programs than browsers have hosts of their own form.
 fn origin(text: &str) -> bool {
     let host = |at: &str| {
         let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-.:[]_".contains(&b);
@@ -299,13 +307,13 @@ fn origin(text: &str) -> bool {
         })
 }
 
-/// Returns whether `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
+/// Returns true if `text` is 1 to `most` ASCII letters, digits and bytes of `also`, the first a letter or digit.
 fn name(text: &str, also: &[u8], most: usize) -> bool {
     let first = text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric());
     first && text.len() <= most && text.bytes().all(|b| b.is_ascii_alphanumeric() || also.contains(&b))
 }
 
-/// Returns whether `file` may follow `scripted/`: a name in the model process's own folder, and nothing above it.
+/// Returns true if `file` may follow `scripted/`: a name in the model process's own folder, and nothing above it.
 #[must_use]
 pub fn script_holds(file: &str) -> bool {
     name(file, b"-_.", 64)

@@ -1,5 +1,4 @@
-//! Second pass over `[gateway]`: whether it is started, where it is reached over TCP, and what gateway is told of who
-//! may ask there.
+//! Second pass over `[gateway]`: if it is started, its TCP address, and the rules for clients there.
 
 use crate::hosts::HostPort;
 use crate::problem::Problems;
@@ -12,13 +11,13 @@ use manifest::settings::Loopback;
 pub struct Served {
     /// True if gateway has a row.
     pub gateway: bool,
-    /// Where agentd listens for it on TCP.
+    /// Its TCP address, on which agentd listens.
     pub listen: Option<Loopback>,
-    /// What gateway is handed.
+    /// The section of gateway.
     pub own: config::Gateway,
 }
 
-/// What may stand in `listen`, for people.
+/// The valid values of `listen`, for people.
 const VALID: &str =
     "`127.0.0.1:PORT` or `[::1]:PORT`, and for other machines a reverse proxy with TLS before gateway.sock";
 

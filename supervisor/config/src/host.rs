@@ -1,4 +1,4 @@
-//! Second pass over `[host]`: the mode, and which ids the host's processes have in mode `system`.
+//! Second pass over `[host]`: the mode, and the ids of the host's processes in mode `system`.
 
 use crate::accounts::{Accounts, Ids, nobody};
 use crate::problem::Problems;
@@ -9,7 +9,7 @@ use manifest::settings::{FIRST_SLOT, ID_RANGE, PROCESSES, ordinary};
 /// `[host]`, resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// The mode that was asked for.
+    /// The configured mode.
     pub mode: Option<Mode>,
     /// The first of the host's own ids.
     pub base: u32,
@@ -19,18 +19,18 @@ pub struct Host {
     pub disk_reserve: u32,
     /// Inodes that are kept free there.
     pub inode_reserve: u32,
-    /// Runners that wait for work.
+    /// Runners that are launched ahead of need.
     pub warm: u16,
     /// True if the processes' users are installed.
     pub installed: bool,
-    /// True if processes will run under ids of their own.
+    /// True if processes run under ids of their own.
     pub own_ids: bool,
     /// Uid and gid of each process.
     pub ids: Ids,
 }
 
 impl Host {
-    /// Reads it; `root` is whether agentd runs as root.
+    /// Reads it; `root` is true if agentd runs as root.
     #[must_use]
     pub fn resolve(file: &View<'_>, root: bool, accounts: &Accounts, problems: &mut Problems) -> Self {
         let view = file.table("host");
@@ -41,9 +41,9 @@ impl Host {
             _ => None,
         };
         let base = view.number("uid_base");
-        // Elsewhere every process has its caller's uid, and who has which ids does not matter.
+        // In the other modes every process has its caller's uid, and the ids in use do not matter.
         let own_ids = mode == Some(Mode::System) || mode.is_none() && root;
-        let nobody = nobody(base).map(|id| format!("id {id} stands for nobody"));
+        let nobody = nobody(base).map(|id| format!("id {id} is the id of `nobody`"));
         let against = nobody.or_else(|| accounts.against(base).filter(|_| own_ids));
         if let Some(what) = against.filter(|_| !view.wrong("uid_base")) {
             let what = format!("the ids from {base} on are not free: {what}");
@@ -78,7 +78,7 @@ impl Host {
         self.base.saturating_add(FIRST_SLOT)
     }
 
-    /// Returns whether `uid` is one of the host's own processes.
+    /// Returns true if `uid` is one of the host's own processes.
     #[must_use]
     pub fn owns(&self, uid: u32) -> bool {
         let range = self.base..self.base.saturating_add(ID_RANGE);

@@ -1,12 +1,12 @@
-//! Hosts and base URLs as the configuration may write them: one spelling each, so that what is compared as text later
-//! is the same host. Nothing is resolved here.
+//! Hosts and base URLs in the configuration. Each has one spelling, so that later comparisons of text compare hosts. Nothing is
+//! resolved here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Bytes of a base URL.
+/// The most bytes of a base URL.
 pub const URL_BOUND: usize = 1024;
 
-/// `host:port`, of which the host is a lower-case name, an IPv4 address, or an IPv6 address in brackets.
+/// `host:port`; the host is a lower-case name, an IPv4 address, or an IPv6 address in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// Without brackets.
@@ -38,8 +38,7 @@ impl HostPort {
         self.host == "localhost" || self.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
     }
 
-    /// Nowhere that a service of one's own is: a link-local address (there clouds keep their metadata), one that stands
-    /// for any or for many.
+    /// No address of a service: a link-local one (there clouds keep their metadata), an unspecified or a multicast one.
     #[must_use]
     pub fn is_unfit(&self) -> bool {
         let v4 = |ip: Ipv4Addr| {
@@ -54,7 +53,7 @@ impl HostPort {
         }
     }
 
-    /// An address that dialer refuses whoever asks: it has no use in a list of hosts.
+    /// An address that dialer always refuses: it has no use in a list of hosts.
     #[must_use]
     pub fn is_private(&self) -> bool {
         match self.host.parse() {
@@ -65,12 +64,12 @@ impl HostPort {
     }
 }
 
-/// The parts of a base URL that matter to who may be reached.
+/// The parts of a base URL that decide which host is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// `https` rather than `http`.
+    /// `https` and not `http`.
     pub tls: bool,
-    /// With the scheme's own port where none is written.
+    /// With the scheme's own port if none is written.
     pub at: HostPort,
 }
 
@@ -102,7 +101,7 @@ fn host_of(text: &str) -> Option<String> {
         return Some(ip.to_string()).filter(|canonical| format!("[{canonical}]") == text);
     }
     let labels_hold = text.len() <= 253 && text.split('.').all(label_holds);
-    // A name whose last label is a number is read as an address by some resolvers and as a name by others.
+    // Some resolvers read a name whose last label is a number as an address, and others as a name.
     let number = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit()));
     let address = text.parse::<Ipv4Addr>().is_ok();
     let hexadecimal = text.rsplit('.').next().is_some_and(|last| last.starts_with("0x"));

@@ -1,7 +1,7 @@
-//! The table of keys: every key of `cordon.toml` with its type, range, default and meaning, and who is handed it.
+//! The table of keys: every key of `cordon.toml` with its type, range, default and meaning, and the processes that get it.
 //!
-//! Validation, defaults, the reference in `docs/reference/configuration.md` and the one in the man page all come from here; what
-//! is not here is an unknown key. It holds no logic.
+//! Validation, defaults, the reference in `docs/reference/configuration.md` and the man page all come from here; a key that is not
+//! here is an unknown key. It holds no logic.
 
 mod audit;
 mod calls;
@@ -23,54 +23,53 @@ use manifest::Process;
 /// One key.
 #[derive(Debug)]
 pub struct Key {
-    /// Where it stands. A part in capitals stands for a name of the writer's choice, a part with `[]` for one table
-    /// of an array.
+    /// Its path. A part in capitals stands for a name of the writer's choice, a part with `[]` for one table of an array.
     pub path: &'static str,
     /// Its type and range.
     pub kind: Kind,
     /// Its default.
     pub preset: Preset,
-    /// Whom it reaches; empty for what no process needs to know.
+    /// The processes that get it; empty for a key that no process needs.
     pub seen_by: &'static [Process],
-    /// What it means.
+    /// Its meaning.
     pub means: &'static str,
 }
 
 /// A part of a path that the writer names.
 #[derive(Debug)]
 pub struct Wildcard {
-    /// How paths write it.
+    /// The part as paths write it.
     pub part: &'static str,
-    /// What a name may be.
+    /// The valid names.
     pub kind: Kind,
-    /// Most tables or keys beside each other.
+    /// The most tables or keys beside each other.
     pub max: usize,
 }
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
-/// Most `[[user]]`: as many can be added by `agentctl user add`.
+/// The most `[[user]]`: `agentctl user add` adds as many again.
 pub const USERS: usize = 128;
-/// Most models of all providers; with the built-in ones they fit one list of the bus.
+/// The most models of all providers; with the built-in ones they fit one list of the bus.
 pub const MODELS: usize = 240;
 /// The longest that entries of the record are kept, days: a hundred years.
 pub const RETENTION_DAYS: u32 = 36_500;
-/// Every tool that is built in.
+/// Every built-in tool.
 pub const TOOLS: &[&str] = &[
     "read", "write", "edit", "glob", "grep", "bash", "memory_write", "memory_query", "memory_timeline",
     "memory_read", "memory_list", "memory_revise", "memory_delete", "web_fetch", "web_search", "http_call",
     "oauth_call",
 ];
-/// What the tools begin with that need the memory process.
+/// The prefix of the tools that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
-/// What the tools begin with that need the web process.
+/// The prefix of the tools that need the web process.
 pub const WEB_TOOLS: &str = "web_";
-/// The tools that call services: by a key, and by a login.
+/// The tools that call services: with a key, and with a login.
 pub const SERVICE_TOOLS: [&str; 2] = ["http_call", "oauth_call"];
 /// The names of the processes that write log lines of their own: every actor.
 pub const LOGGING: &[&str] = &names();
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
-/// Beyond it a number cannot be an id with the whole range above it.
+/// The largest base that leaves room for the whole range of ids above it.
 const LAST_BASE: u32 = 4_294_000_000;
 
 /// Parts of paths that the writer names.
@@ -102,7 +101,7 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
     FILES.into_iter().flatten()
 }
 
-/// Every process that is handed a section, and agentd.
+/// Every process that gets a section, and agentd.
 pub const ALL: &[Process] = match Process::ALL.split_last_chunk::<2>() {
     Some((rest, [Process::Runner, Process::AgentRunner])) => rest,
     _ => panic!("runners are the last of the list"),
@@ -125,7 +124,7 @@ const fn names() -> [&'static str; ACTORS.len()] {
     names
 }
 
-/// The key at `path`, which is written as the table writes it.
+/// The key at `path`, as the table writes it.
 #[must_use]
 pub fn find(path: &str) -> Option<&'static Key> {
     all().find(|key| key.path == path)

@@ -1,4 +1,4 @@
-//! What a key's value can be: its type and range, its default, and the check of one value against them.
+//! The values of a key: type, range and default, and the check of one value against them.
 
 use crate::forms::Form;
 use crate::problem::{Problems, listed, nearest, quoted};
@@ -12,20 +12,19 @@ use toml::de::{DeInteger, DeValue};
 pub enum Kind {
     /// A whole number.
     Number {
-        /// The least.
+        /// The smallest.
         min: u32,
-        /// The most.
+        /// The largest.
         max: u32,
     },
-    /// A number with at most six digits after the point, from 0; kept as whole millionths, so that sums of money are
-    /// exact.
+    /// A number from 0 with at most six digits after the point; stored as whole millionths, so that sums of money are exact.
     Decimal {
-        /// The most.
+        /// The largest.
         max: u32,
     },
     /// `true` or `false`.
     Flag,
-    /// The version of the file's format; this one and no other.
+    /// The version of the file's format: this one and no other.
     Version(u32),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -33,25 +32,25 @@ pub enum Kind {
     Text(&'static Form),
     /// A list.
     List {
-        /// What each item is.
+        /// The kind of each item.
         of: &'static Self,
-        /// Most items.
+        /// The most items.
         max: usize,
     },
 }
 
-/// What stands for a key that is not in the file.
+/// The default of a key that is not in the file.
 #[derive(Clone, Copy, Debug)]
 pub enum Preset {
-    /// Nothing: the key must be there.
+    /// None: the key is required.
     Required,
-    /// Nothing, and that has a meaning.
+    /// None, which has a meaning of its own.
     Nothing,
     /// This number.
     Number(u32),
     /// This many millionths.
     Millionths(u64),
-    /// This truth.
+    /// This flag.
     Flag(bool),
     /// This text.
     Text(&'static str),
@@ -78,7 +77,7 @@ impl Preset {
 }
 
 impl Kind {
-    /// What is valid, for people.
+    /// The valid values, for people.
     #[must_use]
     pub fn valid(&self) -> String {
         match self {
@@ -101,10 +100,10 @@ impl Kind {
         }
     }
 
-    /// Returns whether `text` is one of the words or of the form; else what is wrong with it.
+    /// Checks that `text` is one of the words or of the form.
     ///
     /// # Errors
-    /// The words for a person.
+    /// The error for people.
     pub fn take_text(&self, text: &str) -> Result<(), String> {
         match self {
             Self::Word(words) if words.contains(&text) => Ok(()),
@@ -116,7 +115,7 @@ impl Kind {
             | Self::Decimal { .. }
             | Self::Flag
             | Self::Version(_)
-            | Self::List { .. } => Err("a string stands here".to_owned()),
+            | Self::List { .. } => Err("found a string".to_owned()),
         }
     }
 
@@ -131,19 +130,19 @@ impl Kind {
                 Err(format!("this file is of the newer version {n}, and this program knows version {known}"))
             }
             (Self::Version(_), _) => Err(format!("there is no version {}", shown())),
-            _ => Err("an integer stands here".to_owned()),
+            _ => Err("found an integer".to_owned()),
         }
     }
 
     fn take_decimal(&self, text: &str) -> Result<u64, String> {
-        let Self::Decimal { max } = self else { return Err("a float stands here".to_owned()) };
+        let Self::Decimal { max } = self else { return Err("found a float".to_owned()) };
         let shown = || text.chars().take(30).collect::<String>();
         let most = u64::from(*max).saturating_mul(MILLION);
         let millionths = millionths(text).ok_or_else(|| format!("{} is not of this form", shown()))?;
         if millionths <= most { Ok(millionths) } else { Err(format!("{} is out of range", shown())) }
     }
 
-    /// Checks one value; `None` if it is wrong, which `problems` then says. Of a list, the items that hold are kept.
+    /// Checks one value; reports it to `problems` and returns `None` if it is wrong. In a list, the valid items are kept.
     pub fn take(
         &self,
         key: &str,
@@ -160,7 +159,7 @@ impl Kind {
                 let whole = taken.iter().all(Option::is_some);
                 return Some(Leaf { line, value: Value::List(taken.into_iter().flatten().collect()), whole });
             }
-            (Self::List { .. }, DeValue::Array(items)) => Err(format!("{} stand here", items.len())),
+            (Self::List { .. }, DeValue::Array(items)) => Err(format!("found {}", items.len())),
             (_, DeValue::String(text)) => self.take_text(text).map(|()| Value::Text(text.to_string())),
             (Self::Flag, DeValue::Boolean(flag)) => Ok(Value::Flag(*flag)),
             (Self::Decimal { .. }, DeValue::Integer(number)) if number.radix() == 10 => {
@@ -170,7 +169,7 @@ impl Kind {
                 self.take_decimal(number.as_str()).map(Value::Millionths)
             }
             (_, DeValue::Integer(number)) => self.take_number(number).map(Value::Number),
-            (_, other) => Err(format!("{} stands here", type_of(other))),
+            (_, other) => Err(format!("found {}", type_of(other))),
         };
         match taken {
             Ok(value) => Some(Leaf { line, value, whole: true }),
@@ -185,7 +184,7 @@ impl Kind {
 /// Millionths in one.
 const MILLION: u64 = 1_000_000;
 
-/// The millionths that `text` is; `None` for a sign, an exponent or a seventh digit after the point.
+/// The millionths of the number in `text`; `None` for a sign, an exponent or a seventh digit after the point.
 #[must_use]
 pub fn millionths(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
@@ -197,7 +196,7 @@ pub fn millionths(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(MILLION)?.checked_add(part)
 }
 
-/// The text that [`millionths`] reads, without noughts at its end.
+/// The text that [`millionths`] reads, without trailing zeros.
 #[must_use]
 pub fn decimal(millionths: u64) -> String {
     let text = format!("{}.{:06}", millionths / MILLION, millionths % MILLION);

@@ -1,26 +1,26 @@
-//! The providers that are known by name, and their models: what each takes in and gives out, what it can do and what it
-//! costs. Data alone; the owner's file stands over all of it, and a model that is not here is used by naming it there.
+//! The built-in providers and their models: context, output, abilities and prices. Data alone; the owner's file overrides all of
+//! it, and can add models that are not here.
 //!
-//! Windows and prices are those that the providers published for their own APIs, standard tier, as known in November
-//! 2026 (OpenAI: developers.openai.com/api/docs/pricing; Anthropic: platform.claude.com/docs, models and pricing; Ollama:
-//! ollama.com/library). Providers change them without asking: what counts is the provider's page of the day.
+//! Windows and prices are those that the providers published for their own APIs, standard tier, in November 2026 (OpenAI:
+//! developers.openai.com/api/docs/pricing; Anthropic: platform.claude.com/docs, models and pricing; Ollama: ollama.com/library).
+//! Providers change them without notice: the provider's own page is authoritative.
 
 use ipc_proto::config::{Prices, ProviderKind, ProviderModel};
 
-/// A provider that is known by name.
+/// A built-in provider.
 #[derive(Debug)]
 pub struct Builtin {
     /// Its name.
     pub name: &'static str,
-    /// How it is spoken to unless the file says.
+    /// Its protocol, unless the file sets one.
     pub kind: ProviderKind,
-    /// Where it is.
+    /// Its address.
     pub base_url: &'static str,
     /// Its models.
     pub models: &'static [(&'static str, ProviderModel)],
 }
 
-/// Those that are known.
+/// The built-in providers.
 pub const PROVIDERS: [Builtin; 3] = [
     Builtin {
         name: "openai",
@@ -42,7 +42,7 @@ pub const PROVIDERS: [Builtin; 3] = [
     },
 ];
 
-/// The provider of this name that is spoken to so: OpenAI's two ways are of one place.
+/// The built-in provider of this name with this protocol; OpenAI has two protocols at one address.
 #[must_use]
 pub fn find(name: &str, kind: Option<ProviderKind>) -> Option<&'static Builtin> {
     let same = |at: &Builtin| {
@@ -52,7 +52,7 @@ pub fn find(name: &str, kind: Option<ProviderKind>) -> Option<&'static Builtin> 
     PROVIDERS.iter().find(|at| at.name == name && same(at))
 }
 
-/// Prices of a million tokens in thousandths of a US dollar: read, read from the cache, put into it, written.
+/// Prices of a million tokens in thousandths of a US dollar: input, read from the cache, written to the cache, output.
 const fn usd(input: u64, cache_read: u64, cache_write: u64, output: u64) -> Prices {
     Prices {
         input: input * 1000,
@@ -76,17 +76,17 @@ const fn model(context: u32, output: u32, prices: Prices) -> ProviderModel {
     }
 }
 
-/// One that refuses temperature and its kin.
+/// A model that refuses temperature and the like.
 const fn reasons(context: u32, output: u32, prices: Prices) -> ProviderModel {
     ProviderModel { sampling: false, ..model(context, output, prices) }
 }
 
-/// One that refuses to be made to ask for a tool as well.
+/// A model that also refuses to be forced to call a tool.
 const fn willing(context: u32, output: u32, prices: Prices) -> ProviderModel {
     ProviderModel { forced: false, ..reasons(context, output, prices) }
 }
 
-/// One that costs more once a request is long.
+/// A model that costs more once a request is long.
 const fn over(long: u32, prices: Prices, model: ProviderModel) -> ProviderModel {
     ProviderModel { long: Some((long, prices)), ..model }
 }
@@ -96,12 +96,12 @@ const fn embeds(context: u32, input: u64) -> ProviderModel {
     ProviderModel { tools: false, vision: false, embeds: true, ..model }
 }
 
-/// One of this machine, for nothing.
+/// A model of this machine, which costs nothing.
 const fn local(context: u32, tools: bool, vision: bool) -> ProviderModel {
     ProviderModel { tools, vision, ..model(context, 16_384, usd(0, 0, 0, 0)) }
 }
 
-/// Tokens read from which on OpenAI's larger models cost more.
+/// Input tokens from which on OpenAI's larger models cost more.
 const LONG: u32 = 272_000;
 
 const OPENAI: &[(&str, ProviderModel)] = &[
@@ -208,7 +208,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_model_of_the_table_could_stand_in_a_file_and_costs_what_makes_sense() {
+    fn every_known_model_is_valid_in_a_file_and_has_plausible_prices() {
         for provider in &PROVIDERS {
             assert!(BaseUrl::parse(provider.base_url).is_some());
             let names: BTreeSet<_> = provider.models.iter().map(|(name, _)| name).collect();

@@ -1,8 +1,8 @@
-//! agentd's configuration child: reads `cordon.toml`, checks all of it, and either reports everything that is wrong or
-//! writes down what agentd and each process are told.
+//! agentd's configuration child: reads `cordon.toml`, checks all of it, and either reports every error or writes the settings of
+//! agentd and the section of each process.
 //!
-//! It reads the file, the prompt files and the model that it names and this machine's accounts; it must never start, bind or change
-//! anything, and never echo what could be a secret.
+//! It reads the file, the prompt files and the model that it names, and this machine's accounts. It must never start, bind or change
+//! anything, and never print text that could be a secret.
 
 pub mod accounts;
 pub mod agents;
@@ -41,15 +41,15 @@ use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 use view::View;
 
-/// What a report calls the configuration where there is no file.
+/// The name of the configuration in reports where there is no file.
 pub const NO_FILE: &str = "(defaults)";
 
-/// A configuration as it was found.
+/// A configuration before its check.
 #[derive(Debug)]
 pub struct Source {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: String,
-    /// The folder that relative paths in it begin at.
+    /// The folder of its relative paths.
     pub folder: PathBuf,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -59,7 +59,7 @@ impl Source {
     /// The file at `path`, or no file: then every key has its default.
     ///
     /// # Errors
-    /// A [`Report`] of why the file cannot be used.
+    /// A [`Report`]: the reason why the file cannot be used.
     pub fn open(path: Option<&Path>) -> Result<Self, Report> {
         let Some(path) = path else {
             return Ok(Self { name: NO_FILE.to_owned(), folder: PathBuf::new(), bytes: Vec::new() });
@@ -83,7 +83,7 @@ impl Source {
 /// Checks all of `source`.
 ///
 /// # Errors
-/// A [`Report`] of everything that is wrong.
+/// A [`Report`] of every error.
 pub fn read(source: &Source, machine: &Machine) -> Result<Plan, Report> {
     let mut problems = Problems::default();
     let tree = tree(&source.bytes, &mut problems);
@@ -91,8 +91,8 @@ pub fn read(source: &Source, machine: &Machine) -> Result<Plan, Report> {
     if problems.is_empty() { Ok(plan) } else { Err(problems.report(&source.name)) }
 }
 
-/// The first pass: TOML, then the table of keys. TOML that is broken in one place is read on behind it, so that the
-/// rest is checked as well.
+/// The first pass: TOML, then the table of keys. After broken TOML the reading continues behind it, so that the rest is checked as
+/// well.
 fn tree(bytes: &[u8], problems: &mut Problems) -> Table {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What goes to standard output; or what is wrong.
+/// The text for standard output.
 fn output(args: &Args) -> Result<Vec<u8>, String> {
     match args.task {
         Task::Reference => Ok(reference::markdown().into_bytes()),
@@ -41,7 +41,7 @@ fn output(args: &Args) -> Result<Vec<u8>, String> {
             Ok(Summary { name: &name, plan: &plan }.to_string().into_bytes())
         }
         Task::Write => {
-            // Nobody else waits for it: with agentd killed it must not stay, even where something has stopped it.
+            // Nothing else waits for this process: it must not outlive a killed agentd, even if it was stopped.
             let _ = set_pdeathsig(Signal::SIGKILL);
             document(&plan(args)?.1)
         }
@@ -51,7 +51,7 @@ fn output(args: &Args) -> Result<Vec<u8>, String> {
 fn plan(args: &Args) -> Result<(String, Plan), String> {
     let source = Source::open(args.config.as_deref()).map_err(|report| report.to_string())?;
     let state_dir = args.state_dir.as_deref().unwrap_or(Path::new("/var/lib/cordon"));
-    // Named whole: who is told of it stands elsewhere.
+    // The path is printed whole; the receiver of the output is named elsewhere.
     let file = args.config.as_deref().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.into()));
     let machine = Machine {
         owner: args.owner.unwrap_or(Uid::current().as_raw()),
@@ -69,7 +69,7 @@ fn document(plan: &Plan) -> Result<Vec<u8>, String> {
 }
 
 fn complain(text: &str, code: u8) -> ExitCode {
-    // With standard error closed, the exit code alone has to tell.
+    // With standard error closed, the exit code alone reports the fault.
     let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(code)
 }

@@ -1,5 +1,4 @@
-//! Second pass over `[provider.NAME.models.MODEL]`: what is known of each model of a provider, the writer's word over
-//! what is known of it by name.
+//! Second pass over `[provider.NAME.models.MODEL]`: the properties of each model of a provider; the file overrides built-in values.
 
 use crate::known::Builtin;
 use crate::problem::Problems;
@@ -7,11 +6,11 @@ use crate::view::View;
 use ipc_proto::config::{Prices, ProviderModel};
 use std::collections::BTreeMap;
 
-/// Keys of prices of what comes from a provider's cache or goes into it.
+/// The keys of prices for a provider's cache.
 const CACHED: [&str; 2] = ["cache_read_usd", "cache_write_usd"];
 
-/// The models of a provider: those that the file names, and those that are known of one that is known by name. Of a
-/// model on this machine nothing is paid unless the file says so.
+/// The models of a provider: those in the file, and the built-in ones of a built-in provider. A model on this machine is free unless
+/// the file says otherwise.
 #[must_use]
 pub fn resolve(
     provider: &View<'_>,
@@ -64,7 +63,7 @@ fn model(
         long: known.and_then(|model| model.long).filter(|_| written.is_none()),
     };
     if model.embeds {
-        // It gives out vectors, which nobody counts.
+        // It returns vectors, which have no tokens.
         model.output = 0;
     } else if model.output > model.context {
         let key = if view.given("output").is_some() { "output" } else { "context" };
@@ -74,7 +73,7 @@ fn model(
     model
 }
 
-/// The prices that the file states, if it states any. What it does not say of a cache costs as much as if there were none.
+/// The prices in the file, if there are any. Without a price for the cache its tokens cost as much as others.
 fn prices(view: &View<'_>, embeds: bool, problems: &mut Problems) -> Option<Prices> {
     let (input, output) = (view.millionths("input_usd"), view.millionths("output_usd"));
     let [cache_read, cache_write] = CACHED.map(|key| view.millionths(key));
@@ -88,7 +87,7 @@ fn prices(view: &View<'_>, embeds: bool, problems: &mut Problems) -> Option<Pric
         _ => {
             let alone = ["input_usd", "output_usd"].into_iter().chain(CACHED);
             if let Some(key) = alone.into_iter().find(|key| view.given(key).is_some()) {
-                let what = "a price of what is read and one of what is written belong together";
+                let what = "the prices of input and output belong together";
                 problems.add(view.line(key), &view.key(key), what, "`input_usd` and `output_usd`");
             }
             None

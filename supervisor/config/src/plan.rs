@@ -1,4 +1,4 @@
-//! The whole configuration, checked: what agentd and each process are told, and how it is written down for agentd.
+//! The whole configuration, checked: agentd's settings and each process's section, and the document that carries them.
 
 use crate::accounts::Accounts;
 use crate::agents::{self, Known};
@@ -30,7 +30,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What the file cannot say: whose host this is, and on which machine.
+/// Facts that the file cannot contain: the owner of the host, and its machine.
 #[derive(Debug)]
 pub struct Machine {
     /// Uid of the person who runs the host.
@@ -41,19 +41,19 @@ pub struct Machine {
     pub state_dir: String,
     /// The file itself, whole from the root; empty if there is none.
     pub file: String,
-    /// Who has which ids.
+    /// The ids in use on the machine.
     pub accounts: Accounts,
 }
 
-/// Why a configuration that was checked could not be written down.
+/// The reason why a checked configuration could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanFault {
     /// A section could not be written as JSON.
     #[error("the section of {process} cannot be written: {cause}")]
     Section {
-        /// Whose.
+        /// The process of the section.
         process: &'static str,
-        /// Why.
+        /// The cause.
         cause: serde_json::Error,
     },
     /// The document breaks a rule of its own.
@@ -76,11 +76,11 @@ pub struct Plan {
     pub audit: Audit,
     /// Providers, their models and hosts.
     pub outside: Outside,
-    /// What memory is handed; none without a memory.
+    /// The section of memory; none without a memory.
     pub memory: Option<Memory>,
     /// How memory is searched.
     pub finding: Finding,
-    /// The web, and what may be reached of it.
+    /// The web, and the hosts that may be reached.
     pub web: Reach,
     /// `[curator]`.
     pub curator: Curator,
@@ -92,11 +92,11 @@ pub struct Plan {
     pub policy: Policy,
     /// `[tool.TOOL]`.
     pub tools: BTreeMap<String, Capability>,
-    /// What of `[gateway]` gate is told.
+    /// The part of `[gateway]` that gate gets.
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
-    /// What router is handed; users and agents are here.
+    /// The section of router; users and agents are here.
     pub router: Router,
     /// The state directory.
     pub state_dir: String,
@@ -105,7 +105,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads the checked tree; everything that is wrong between keys goes to `problems`.
+    /// Reads the checked tree; errors between keys go to `problems`.
     #[must_use]
     pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
         let host = Host::resolve(file, machine.root, &machine.accounts, problems);
@@ -168,7 +168,7 @@ impl Plan {
         }
     }
 
-    /// Returns whether `process` has a row.
+    /// Returns true if `process` has a row.
     #[must_use]
     pub const fn enabled(&self, process: Process) -> bool {
         match process {
@@ -182,7 +182,7 @@ impl Plan {
         }
     }
 
-    /// What agentd is told.
+    /// agentd's own settings.
     #[must_use]
     pub fn settings(&self) -> Settings {
         let longest = self.router.agents.values().map(|agent| agent.limits.seconds).max().unwrap_or(1);
@@ -218,7 +218,7 @@ impl Plan {
         Ok(settings::encode(&self.settings(), &sections)?)
     }
 
-    /// The JSON of `process`'s section; none for a runner, which is configured by nothing.
+    /// The JSON of `process`'s section; none for a runner, which has no configuration.
     fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
         match process {
             Process::Agentd | Process::Runner | Process::AgentRunner => Ok(None),
@@ -289,7 +289,7 @@ fn router(
     let view = file.table("router");
     let mut at_most = |key: &str, bound: u32, by: &str| {
         let number = view.number(key);
-        // A default gives way to what was written.
+        // A default is adapted to the values in the file.
         if view.given(key).is_some() && number > bound {
             let what = format!("{number} is over `{by}`, which is {bound}");
             problems.add(view.line(key), &view.key(key), what, format!("a whole number from 1 to {bound}"));
@@ -300,6 +300,8 @@ fn router(
     let queue_total = view.number("queue_total");
     let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
     let queue_per_user = at_most("queue_per_user", queue_total, "router.queue_total");
+    // Each turn that waits for a person keeps its runner, and so a slot besides those of running turns.
+    let turns_asking = u32::from(slots).saturating_sub(turns_at_once).min(turns_at_once.saturating_mul(3));
     let turns_per_user = at_most("turns_per_user", turns_at_once, "router.turns_at_once");
     Router {
         users,
@@ -310,10 +312,11 @@ fn router(
         queue_total,
         turns_at_once,
         turns_per_user,
+        turns_asking,
     }
 }
 
-/// How memory is searched, as those are handed it who ask it for others.
+/// The search settings for the processes that search memory for others.
 fn finding(memory: &View<'_>, curator: &Curator, problems: &mut Problems) -> Finding {
     let rerank = memory.flag("rerank");
     if rerank && curator.model.is_none() {
@@ -325,7 +328,7 @@ fn finding(memory: &View<'_>, curator: &Curator, problems: &mut Problems) -> Fin
     Finding { embedder: curator.embedder.clone(), rerank, rerank_top, rerank_seconds }
 }
 
-/// `[memory]`, as memory is handed it.
+/// The section of memory.
 fn remembering(view: &View<'_>, embedder: Option<String>, state_dir: &str) -> Memory {
     let texts = |key| view.texts(key).into_iter().map(|(_, text)| text).collect();
     Memory {

@@ -1,4 +1,4 @@
-//! Second pass over `[policy]`: what gate is told of what the owner vouches for and how much agents may do.
+//! Second pass over `[policy]`: the owner's contacts and the autonomy of agents.
 
 use crate::problem::Problems;
 use crate::view::View;
@@ -11,7 +11,12 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Policy {
     let mut contacts = Vec::new();
     for (n, (line, contact)) in view.texts("contacts").into_iter().enumerate() {
         if contacts.contains(&contact) {
-            problems.add(line, &format!("{}[{n}]", view.key("contacts")), "stands twice", "each value once");
+            problems.add(
+                line,
+                &format!("{}[{n}]", view.key("contacts")),
+                "is listed twice",
+                "each value once",
+            );
         } else {
             contacts.push(contact);
         }

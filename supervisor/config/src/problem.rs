@@ -1,49 +1,49 @@
-//! What is wrong with a configuration, collected so that all of it is told at once.
+//! The faults of a configuration, collected so that all are reported at once.
 //!
-//! A message names the key, what is wrong and what would be valid. Text from the file is shown escaped and cut, and
-//! never where a secret could stand.
+//! A message names the key, the fault and the valid values. Text from the file is shown escaped and cut, and never where a secret
+//! could stand.
 
 use std::fmt::{self, Write as _};
 
-/// Most problems that are shown; the rest is counted.
+/// The most problems that are shown; the rest is counted.
 pub const SHOWN: usize = 1000;
-/// Most characters of a file's text that a message shows.
+/// The most characters of the file's text in a message.
 const QUOTED: usize = 60;
 
-/// One thing that is wrong.
+/// One error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, counted from 1.
     pub line: usize,
     /// The key, such as `agent.helper.model`.
     pub key: String,
-    /// What is wrong, and what would be valid.
+    /// The fault, and the valid values.
     pub what: String,
 }
 
-/// Everything that is wrong so far.
+/// All errors so far.
 #[derive(Debug, Default)]
 pub struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// Adds one: `what` is wrong at `key`, and `valid` would be right.
+    /// Adds one: `what` is wrong at `key`; `valid` describes the valid values.
     pub fn add(&mut self, line: usize, key: &str, what: impl fmt::Display, valid: impl fmt::Display) {
         self.0.push(Problem { line, key: key.to_owned(), what: format!("{what}; valid: {valid}") });
     }
 
-    /// Adds one of the file's syntax, which has no valid values.
+    /// Adds an error of the file's syntax, which has no valid values.
     pub fn add_syntax(&mut self, line: usize, what: &str) {
         self.0.push(Problem { line, key: "syntax".to_owned(), what: quoted_free(what) });
     }
 
-    /// Returns whether nothing is wrong.
+    /// Returns true if there is no error.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The report on the file that is called `file`: sorted by line, each problem once. A line that TOML itself cannot
-    /// read says only that: what was guessed of its value would be reported wrongly.
+    /// The report on the file that is called `file`: sorted by line, each problem once. For a line that is not valid TOML only that is
+    /// reported, since any guess of its value could be wrong.
     #[must_use]
     pub fn report(mut self, file: &str) -> Report {
         let syntax = |p: &Problem| p.key == "syntax";
@@ -55,7 +55,7 @@ impl Problems {
     }
 }
 
-/// All problems of one file; displayed one per line as `FILE:LINE: KEY: what is wrong; valid: ...`.
+/// All problems of one file; displayed one per line as `FILE:LINE: KEY: ERROR; valid: ...`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     file: String,
@@ -75,7 +75,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Text of the file as a message shows it: in quotes, escaped, cut.
+/// Text of the file as messages show it: in quotes, escaped, cut.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let cut = if text.chars().nth(QUOTED).is_some() { "..." } else { "" };
@@ -83,7 +83,7 @@ pub fn quoted(text: &str) -> String {
     format!("\"{}{cut}\"", shown.escape_debug())
 }
 
-/// A parser's own words: they may hold a character of the file.
+/// A parser's own message: it may contain a character of the file.
 fn quoted_free(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -105,7 +105,7 @@ pub fn listed<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> String {
     out
 }
 
-/// `, nearest is WORD` if one of the valid words is near what was written, else nothing.
+/// `, nearest is WORD` if one of the valid words is similar to the text, else nothing.
 #[must_use]
 pub fn nearest<T: AsRef<str>>(written: &str, valid: &[T]) -> String {
     let far = written.chars().count().div_ceil(3);
@@ -116,7 +116,7 @@ pub fn nearest<T: AsRef<str>>(written: &str, valid: &[T]) -> String {
     }
 }
 
-/// Levenshtein's distance. Long text is cut first: it is near to no key.
+/// Levenshtein's distance. Long text is cut first: it is similar to no key.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(100).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,5 +1,5 @@
-//! Second pass over `[provider.NAME]` and `[credproxy]`: which models there are, and which hosts may be reached for
-//! them. A host that dialer would refuse is refused here, where its writer hears of it.
+//! Second pass over `[provider.NAME]` and `[credproxy]`: the models, and the hosts that may be reached for them. A host that dialer
+//! would refuse is refused here, so that its writer sees the error.
 
 use crate::hosts::{BaseUrl, HostPort};
 use crate::keys::MODELS;
@@ -11,21 +11,21 @@ use ipc_proto::config::{Credproxy, Dialer, KeySource, Model, Provider, ProviderK
 use ipc_proto::model::BUILT_IN;
 use std::collections::BTreeSet;
 
-/// Models that are built in.
+/// The built-in models of the provider `offline`.
 const OFFLINE: [&str; 2] = ["offline/reader", "offline/hijackable"];
 
-/// What the host knows of the world outside.
+/// The configured providers and their models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outside {
     /// True if credproxy, and with it dialer, has a row.
     pub credproxy: bool,
-    /// What model is handed.
+    /// The section of model.
     pub model: Model,
-    /// What dialer is handed.
+    /// The section of dialer.
     pub dialer: Dialer,
-    /// What credproxy is handed.
+    /// The section of credproxy.
     pub proxy: Credproxy,
-    /// Every `provider/model` but the scripted ones, and in the end the tasks.
+    /// Every `provider/model` except the scripted ones, and at the end the tasks.
     pub names: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
         let base = base(&view, builtin, &mut plain);
         let local = base.as_deref().and_then(BaseUrl::parse).is_some_and(|url| url.at.is_loopback());
         let models = models::resolve(&view, builtin, local, problems);
-        // One that embeds answers nobody.
+        // A model that embeds gives no answers.
         let answer = models.iter().filter(|(_, model)| !model.embeds);
         outside.names.extend(answer.map(|(model, _)| format!("{name}/{model}")));
         count += models.len();
@@ -97,7 +97,7 @@ fn key_of(proxy: &View<'_>) -> KeySource {
     }
 }
 
-/// How the file has a provider spoken to, if it says.
+/// The protocol that the file sets, if any.
 fn kind(provider: &View<'_>) -> Option<ProviderKind> {
     provider.given("kind")?;
     Some(match provider.word("kind").as_str() {
@@ -108,8 +108,8 @@ fn kind(provider: &View<'_>) -> Option<ProviderKind> {
     })
 }
 
-/// Where a provider is: what the file says, or where one of its name is known to be. One that is known to be on this
-/// machine may be asked over plain HTTP, as if the file listed it: whoever names it means that.
+/// The address of a provider: that of the file, else the built-in one. A built-in provider on this machine may be reached over plain
+/// HTTP as if `credproxy.plain_http` listed it.
 fn base(provider: &View<'_>, builtin: Option<&Builtin>, plain: &mut BTreeSet<String>) -> Option<String> {
     if provider.wrong("base_url") {
         return None;
@@ -152,7 +152,7 @@ fn reached(
     Some((text.trim_end_matches('/').to_owned(), at))
 }
 
-/// Why a request that carries a secret may not go there, if it may not.
+/// The reason why a request with a secret may not go there, if there is one.
 pub(crate) fn refused(url: &BaseUrl, at: &str, listed_plain: bool) -> Option<String> {
     let HostPort { host, .. } = &url.at;
     if listed_plain {

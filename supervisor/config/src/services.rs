@@ -1,5 +1,5 @@
-//! Second pass over `[service.NAME]`: where each is, which secret it takes and where in a request, and which agents may
-//! call it. A host that dialer would refuse is refused here, where its writer hears of it.
+//! Second pass over `[service.NAME]`: the address of each, its secret and the place of that in a request, and the agents that may
+//! call it. A host that dialer would refuse is refused here, so that its writer sees the error.
 
 use crate::hosts::BaseUrl;
 use crate::problem::{Problems, listed, nearest, quoted};
@@ -10,10 +10,10 @@ use ipc_proto::credproxy::{At, PLACEHOLDER, Placement, Verb};
 use ipc_proto::{Name, Text};
 use std::collections::BTreeMap;
 
-/// The header that a secret goes into by itself, and what stands before it there.
+/// The default header of a secret, and its default prefix.
 const USUAL: (&str, &str) = ("Authorization", "Bearer ");
 
-/// Reads them. What dialer and credproxy are told of them goes to `outside`.
+/// Reads them. The parts for dialer and credproxy go to `outside`.
 #[must_use]
 pub fn resolve(file: &View<'_>, outside: &mut Outside, problems: &mut Problems) -> BTreeMap<String, Service> {
     let all = file.table("service");
@@ -29,7 +29,7 @@ pub fn resolve(file: &View<'_>, outside: &mut Outside, problems: &mut Problems) 
         });
         let unkeyed = secret.is_none() && !view.wrong("secret");
         if unkeyed && (base_url.contains(PLACEHOLDER) || view.flag("oauth")) {
-            let what = "this key is missing: there is a place for a secret and none to go there";
+            let what = "this key is missing: the place of the secret is set, but no secret";
             problems.add(view.line(""), &view.key("secret"), what, crate::forms::SECRET.valid);
         }
         let service = Service {
@@ -69,13 +69,13 @@ fn reached(view: &View<'_>, outside: &mut Outside, problems: &mut Problems) -> O
     Some(text.trim_end_matches('/').to_owned())
 }
 
-/// Where the secret goes: one place, whichever is said.
+/// The place of the secret: exactly one, whichever key names it.
 fn place(view: &View<'_>, base_url: &str, problems: &mut Problems) -> At {
     let said = ["header", "query", "field"].into_iter().filter(|key| view.given(key).is_some());
     let said: Vec<&str> = said.collect();
     let segment = base_url.contains(PLACEHOLDER);
     if let Some(second) = said.get(usize::from(!segment)) {
-        let what = "the secret has a place already";
+        let what = "the secret has another place already";
         problems.add(view.line(second), &view.key(second), what, "one of `header`, `query` and `field`");
     }
     let header = view.text("header").unwrap_or_else(|| USUAL.0.to_owned());
@@ -97,7 +97,7 @@ fn verbs(view: &View<'_>) -> Vec<Verb> {
     verbs
 }
 
-/// The agents that may call it, each of which there is.
+/// The agents that may call it; each must exist.
 fn named(view: &View<'_>, agents: &[&str], problems: &mut Problems) -> Vec<String> {
     let mut found = Vec::new();
     for (n, (line, agent)) in view.texts("agents").into_iter().enumerate() {

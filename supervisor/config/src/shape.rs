@@ -1,5 +1,5 @@
-//! First pass: the file against the table of keys. What fits becomes a tree of checked values; everything that does
-//! not fit is reported and left out, so that its default stands in and no second error follows from the first.
+//! First pass: compares the file with the table of keys. Valid parts become a tree of checked values; every other part is reported and
+//! left out, so that its default is used and no second error follows from the first.
 
 use crate::keys;
 use crate::kind::{Preset, type_of};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// Where lines begin.
+/// The offsets of lines.
 #[derive(Debug)]
 pub struct Lines(Vec<usize>);
 
@@ -46,9 +46,9 @@ pub enum Value {
 pub struct Leaf {
     /// Its line.
     pub line: usize,
-    /// It.
+    /// The value.
     pub value: Value,
-    /// Nothing of it was reported and left out.
+    /// True if nothing of it was reported and left out.
     pub whole: bool,
 }
 
@@ -57,11 +57,11 @@ pub struct Leaf {
 pub struct Table {
     /// The line of its head.
     pub line: usize,
-    /// What is in it.
+    /// Its content.
     pub entries: BTreeMap<String, Entry>,
 }
 
-/// What can be in a table.
+/// An entry of a table.
 #[derive(Debug)]
 pub enum Entry {
     /// A value.
@@ -70,11 +70,11 @@ pub enum Entry {
     Table(Table),
     /// An array of tables.
     Rows(Vec<Table>),
-    /// What was reported and left out, by its line.
+    /// A fault that was reported and left out, by its line.
     Wrong(usize),
 }
 
-/// A place in the file: as the table of keys writes it, and as people see it.
+/// A position in the file: as the table of keys writes it, and as people see it.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// Such as `agent.NAME`.
@@ -84,7 +84,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of `part` in it, which the file calls `shown`.
+    /// The position of `part` in it, which the file calls `shown`.
     #[must_use]
     pub fn at(&self, part: &str, shown: &str) -> Self {
         let bare = |c: char| c.is_ascii_alphanumeric() || "-_[]".contains(c);
@@ -103,9 +103,9 @@ impl Place {
 /// The pass over a file.
 #[derive(Debug)]
 pub struct Shape<'a> {
-    /// Where its lines begin.
+    /// The offsets of its lines.
     pub lines: &'a Lines,
-    /// What is wrong.
+    /// The faults.
     pub problems: &'a mut Problems,
 }
 
@@ -151,13 +151,13 @@ impl Shape<'_> {
             (Some(known), _) => known.kind.take(&at.shown, value, self.lines, self.problems).map(Entry::Leaf),
             (None, DeValue::Table(inner)) => Some(Entry::Table(self.table(&at, inner, line))),
             (None, other) => {
-                self.problems.add(line, &at.shown, format!("{} stands here", type_of(other)), "a table");
+                self.problems.add(line, &at.shown, format!("found {}", type_of(other)), "a table");
                 None
             }
         }
     }
 
-    /// The wildcard that `name` is a name for; reports a name that nothing takes.
+    /// The wildcard that `name` is a name for; reports a name that matches none.
     fn named<'p>(&mut self, place: &Place, parts: &[&'p str], name: &str, line: usize) -> Option<&'p str> {
         let shown = place.at(name, name).shown;
         let Some((part, wildcard)) = parts.iter().find_map(|part| Some((*part, keys::wildcard(part)?)))
@@ -180,7 +180,7 @@ impl Shape<'_> {
         let line = self.lines.of(value.span().start);
         let shown = place.at(&part, name).shown;
         let DeValue::Array(items) = value.get_ref() else {
-            let what = format!("{} stands here", type_of(value.get_ref()));
+            let what = format!("found {}", type_of(value.get_ref()));
             self.problems.add(line, &shown, what, format!("`[[{shown}]]` before each"));
             return None;
         };
@@ -199,7 +199,7 @@ impl Shape<'_> {
             if let DeValue::Table(row) = item.get_ref() {
                 return Some(self.table(&at, row, line));
             }
-            self.problems.add(line, &at.shown, format!("{} stands here", type_of(item.get_ref())), "a table");
+            self.problems.add(line, &at.shown, format!("found {}", type_of(item.get_ref())), "a table");
             None
         });
         Some(rows.collect())

@@ -1,4 +1,4 @@
-//! What `--check` tells people about a configuration that is right: what the host would be, in a few lines.
+//! The output of `--check` for a valid configuration: the host in a few lines.
 
 use crate::plan::Plan;
 use crate::problem::listed;
@@ -11,9 +11,9 @@ use std::fmt;
 /// A plan, displayed for people.
 #[derive(Debug)]
 pub struct Summary<'a> {
-    /// What the configuration is called.
+    /// The name of the configuration.
     pub name: &'a str,
-    /// It.
+    /// The plan.
     pub plan: &'a Plan,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Display for Summary<'_> {
             line("without", off)?;
         }
         if let Some(at) = &plan.gateway.own.listen {
-            line("gateway", format!("gateway.sock, and {at} for who has a key"))?;
+            line("gateway", format!("gateway.sock, and {at} with an API key"))?;
         }
         for user in &plan.router.users {
             let (uids, channels) = (user.uids.iter().map(u32::to_string), user.identities.iter().cloned());

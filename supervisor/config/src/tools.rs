@@ -1,5 +1,5 @@
-//! Second pass over `[tool.TOOL]`: each table becomes what is declared of that tool, whole; what is left out has the
-//! default of `ipc_proto::capability`, which the table of keys states as well.
+//! Second pass over `[tool.TOOL]`: each table becomes the whole declaration of that tool; a key that is left out has the default of
+//! `ipc_proto::capability`, which the table of keys repeats.
 
 use crate::forms::patterns_hold;
 use crate::problem::Problems;
@@ -23,30 +23,30 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> BTreeMap<String, Cap
             Ok(capability) => {
                 declared.insert(name.to_owned(), capability);
             }
-            // What the table of keys let through and the interface does not know, a test would have found.
+            // A test compares the table of keys with the interface: both accept the same.
             Err(fault) => problems.add(view.line(""), &view.key(""), fault, "a capability"),
         }
     }
     declared
 }
 
-/// What vouches for an argument is said of one that matters.
+/// Every argument of `record_args` must be one of `relevant_args`.
 fn undeclared(view: &View<'_>, problems: &mut Problems) {
     let relevant = view.texts("relevant_args");
     for (n, (line, name)) in view.texts("record_args").into_iter().enumerate() {
         if !relevant.iter().any(|(_, other)| *other == name) && !view.wrong("relevant_args") {
             let key = format!("{}[{n}]", view.key("record_args"));
-            problems.add(line, &key, format!("{name} is not relevant"), "one of `relevant_args`");
+            problems.add(line, &key, format!("{name} is not a relevant argument"), "one of `relevant_args`");
         }
     }
 }
 
-/// Patterns that hold one by one can be too large together.
+/// Patterns that are valid one by one can be too large together.
 fn too_large(tool: &View<'_>, problems: &mut Problems) {
     let view = tool.table("approval");
     let patterns = view.texts("danger_patterns");
     if !patterns_hold(&patterns.iter().map(|(_, pattern)| pattern.as_str()).collect::<Vec<_>>()) {
-        let what = "these patterns are too large together";
+        let what = "together these patterns are too large";
         problems.add(
             view.line("danger_patterns"),
             &view.key("danger_patterns"),
@@ -56,7 +56,7 @@ fn too_large(tool: &View<'_>, problems: &mut Problems) {
     }
 }
 
-/// A checked table as the JSON of what it declares. What was wrong in it was reported.
+/// A checked table as the JSON of its declaration. Errors in it were reported.
 fn table(table: &Table) -> Json {
     let part = |(name, entry): (&String, &Entry)| match entry {
         Entry::Leaf(Leaf { value: given, .. }) => Some((name.clone(), value(given))),

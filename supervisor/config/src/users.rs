@@ -1,4 +1,4 @@
-//! Second pass over `[[user]]`: every name, uid and identity is one user's, and no process of the host is a person.
+//! Second pass over `[[user]]`: every name, uid and account belongs to one user, and no process of the host is a user.
 
 use crate::host::Host;
 use crate::problem::Problems;
@@ -8,7 +8,7 @@ use ipc_proto::config::{User, UserRole};
 use manifest::settings::ordinary;
 use std::collections::BTreeMap;
 
-/// Who has what so far: its kind and text, and the user that was first.
+/// The accounts so far, by kind and text, each with the user that had it first.
 type Seen = BTreeMap<(&'static str, String), String>;
 
 /// Reads them.
@@ -18,12 +18,11 @@ pub fn resolve(file: &View<'_>, host: &Host, problems: &mut Problems) -> Vec<Use
     file.rows("user").iter().map(|view| user(view, host, &mut seen, problems)).collect()
 }
 
-/// That the person who runs the host is somebody: a uid that stands for nobody is answered by no process.
+/// Checks that the person who runs the host has a uid of their own: no process answers the uid of `nobody`.
 pub fn run_by(owner: u32, file: &View<'_>, problems: &mut Problems) {
     if owner != 0 && !ordinary(owner) {
         let host = file.table("host");
-        let what =
-            format!("it would be run by uid {owner}, which stands for nobody and is answered by nothing");
+        let what = format!("it would be run by uid {owner}, the uid of `nobody`, which no process answers");
         problems.add(host.line("mode"), &host.key(""), what, "a user of its own, to run agentd as");
     }
 }
@@ -41,7 +40,7 @@ fn user(view: &View<'_>, host: &Host, seen: &mut Seen, problems: &mut Problems) 
             problems.add(
                 view.line("name"),
                 &view.key("name"),
-                "another user has this name",
+                "this name belongs to another user",
                 "a name of its own",
             );
         });
@@ -86,7 +85,7 @@ fn uids(
                 "a uid other than 0, or `role = \"owner\"`",
             );
         } else if uid != 0 && !ordinary(uid) {
-            problems.add(leaf.line, &key, format!("uid {uid} stands for nobody"), "a person's uid");
+            problems.add(leaf.line, &key, format!("uid {uid} is the uid of `nobody`"), "a person's uid");
         } else if host.owns(uid) {
             problems.add(leaf.line, &key, format!("uid {uid} is a process of this host"), "a person's uid");
         }
@@ -95,7 +94,7 @@ fn uids(
     uids
 }
 
-/// Notes that `user` has `what`; tells `twice` who had it first.
+/// Notes that `user` has `what`; tells `twice` which user had it first.
 fn once(seen: &mut Seen, kind: &'static str, what: &str, user: &str, twice: impl FnOnce(&str)) {
     match seen.get(&(kind, what.to_owned())) {
         Some(other) => twice(other),

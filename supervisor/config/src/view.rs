@@ -1,11 +1,11 @@
-//! Reading the checked tree: a value of the file, or the default that the table of keys states. A key that the table
-//! does not have cannot be asked for.
+//! Reads the checked tree: a value of the file, or the default from the table of keys. A key that is not in the table cannot be
+//! read.
 
 use crate::keys;
 use crate::kind::Preset;
 use crate::shape::{Entry, Leaf, Place, Table, Value};
 
-/// A table of the file, which may not be there.
+/// A table of the file, which may be missing.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
     place: Place,
@@ -45,7 +45,7 @@ impl<'a> View<'a> {
         Self { place: self.place.at(part, name), ..self.table(name) }
     }
 
-    /// The names of the tables in it that the writer named.
+    /// The names that the writer gave to tables in it.
     #[must_use]
     pub fn names(&self) -> Vec<&'a str> {
         let tables =
@@ -74,8 +74,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns whether `name` is in the file but was reported and left out, in whole or in part: what would follow from that
-    /// is not reported.
+    /// Returns true if `name` is in the file but was reported and left out, in whole or in part: errors that follow from that are not
+    /// reported.
     #[must_use]
     pub fn wrong(&self, name: &str) -> bool {
         match self.entry(name) {
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
 
     fn preset(&self, name: &str) -> Preset {
         let path = self.place.at(name, name).pattern;
-        // The names that are asked for stand in this crate; `every_key_of_the_table_is_read` asks for each.
+        // Only this crate reads keys, by literal names; `every_key_of_the_table_is_read` reads each.
         keys::find(&path).map_or_else(|| unreachable!("{path} is not in the table of keys"), |key| key.preset)
     }
 
@@ -111,7 +111,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns whether `name` is true.
+    /// The flag `name`.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         match (self.given(name).map(|leaf| &leaf.value), self.preset(name)) {
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
         self.list(name).into_iter().filter_map(text).collect()
     }
 
-    /// The line of `name`; where it is not in the file, the line of what it would stand in.
+    /// The line of `name`; if it is not in the file, the line of its table.
     #[must_use]
     pub fn line(&self, name: &str) -> usize {
         match self.entry(name) {
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The whole name of `name` in it, as messages show it; of itself where `name` is empty.
+    /// The full name of `name` in it, as messages show it; its own name where `name` is empty.
     #[must_use]
     pub fn key(&self, name: &str) -> String {
         if name.is_empty() { self.place.shown.clone() } else { self.place.at(name, name).shown }

@@ -1,5 +1,5 @@
-//! Second pass over `[web]` and `[web.search]`: what web, gate, dialer and credproxy are told of the web, and whether
-//! the search provider can be reached and paid for.
+//! Second pass over `[web]` and `[web.search]`: the parts for web, gate, dialer and credproxy, and the checks that the search provider
+//! can be reached and has its key.
 
 use crate::hosts::BaseUrl;
 use crate::problem::{Problems, listed};
@@ -13,13 +13,13 @@ use ipc_proto::web::Mode;
 pub struct Reach {
     /// True if web has a row.
     pub web: bool,
-    /// What web is handed.
+    /// The section of web.
     pub own: Web,
-    /// What gate is handed of it.
+    /// The part of it that gate gets.
     pub gate: WebReach,
 }
 
-/// Reads it. What dialer and credproxy are told of it goes to `outside`.
+/// Reads it. The parts for dialer and credproxy go to `outside`.
 #[must_use]
 pub fn resolve(file: &View<'_>, outside: &mut Outside, problems: &mut Problems) -> Reach {
     let view = file.table("web");
@@ -74,7 +74,7 @@ fn search(web: &View<'_>, reach: &Reach, outside: &mut Outside, problems: &mut P
     WebSearch { provider, base_url, secret }
 }
 
-/// A server that needs no key is fetched from like any other page: it is public, or listed.
+/// A server without a key is fetched from like any other page: it is public, or listed.
 fn of_ones_own(view: &View<'_>, private_hosts: &[String], problems: &mut Problems) {
     let key = view.key("base_url");
     if let (Some(_), false) = (view.given("secret"), view.wrong("secret")) {
@@ -96,7 +96,7 @@ fn of_ones_own(view: &View<'_>, private_hosts: &[String], problems: &mut Problem
     }
 }
 
-/// A provider with a key is asked through credproxy, which reaches listed hosts alone.
+/// A provider with a key is reached through credproxy, which reaches only listed hosts.
 fn keyed(view: &View<'_>, provider: SearchProvider, outside: &mut Outside, problems: &mut Problems) {
     let Some(secret) = view.text("secret") else {
         if !view.wrong("secret") {
@@ -124,7 +124,7 @@ fn keyed(view: &View<'_>, provider: SearchProvider, outside: &mut Outside, probl
     outside.dialer.credproxy_hosts.dedup();
 }
 
-/// Where a provider is by itself.
+/// The provider's own address.
 const fn own_host(provider: SearchProvider) -> &'static str {
     match provider {
         SearchProvider::Brave => "api.search.brave.com:443",

@@ -11,7 +11,7 @@ use std::io;
 /// One act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Act {
-    /// What the tests call it.
+    /// Its name in the tests.
     pub name: &'static str,
     /// The system call.
     pub call: &'static str,

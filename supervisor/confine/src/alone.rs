@@ -1,16 +1,16 @@
-//! Numbers that are worked on in one thread. It changes two variables of this process's own environment and nothing else.
+//! Numerical libraries that compute in one thread. It changes two variables of this process's own environment and nothing else.
 
 use crate::sys;
 use std::io;
 
-/// What numerical libraries ask how many threads they may have, each time that they have something to share out; where it
-/// is not there they look through `/proc` and `/sys`, which a sealed process may not.
+/// Variables from which numerical libraries read their number of threads, each time that they divide work. If they are not set, the
+/// libraries look through `/proc` and `/sys`, which a sealed process may not read.
 const THREADS: [&str; 2] = ["RAYON_NUM_THREADS", "CANDLE_NUM_THREADS"];
 
-/// Has numerical libraries compute in the thread that there is. To be called while there is one.
+/// Makes numerical libraries compute in the calling thread. Must be called while the process has one thread.
 ///
 /// # Errors
-/// There are more threads already, or how many there are cannot be seen.
+/// There are more threads already, or their number cannot be read.
 #[expect(clippy::disallowed_methods, reason = "a library is told in the one way in which it asks")]
 pub fn compute_alone() -> io::Result<()> {
     if sys::threads()? != 1 {

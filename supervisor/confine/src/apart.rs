@@ -1,17 +1,17 @@
-//! A runner's way into a jail with namespaces, in a child that borrows agentd's memory: nothing of agentd is copied, and
-//! agentd stands still until the child has executed the runner's program.
+//! Launches a runner into a jail with namespaces, in a child that borrows agentd's memory: nothing of agentd is copied, and agentd
+//! waits until the child has executed the runner's program.
 //!
-//! What runs here must make nothing but system calls on what was prepared: no allocation, no lock, no panic. agentd has
-//! one thread, the child a stack, signal handlers, limits and a working directory of its own, and descriptors before it
-//! opens or closes any, so the one thing it changes of agentd's is the word in which it says what failed.
+//! The child's code may only make system calls on prepared data: no allocation, no lock, no panic. agentd has one thread, and the
+//! child has its own stack, signal handlers, limits and working directory, and its own descriptors before it opens or closes any. So
+//! all that it changes in agentd is the report of a failed step.
 
 use crate::cell::{Cell, INSIDE};
 use crate::child::{
     At, Child, LaunchFault, Step, die_with_parent, own_session, place_descriptors, program_number,
     reset_signals,
 };
+use crate::descriptor_slots::Placed;
 use crate::jail::{RunnerJail, is_left_out};
-use crate::seats::Seated;
 use crate::template::Template;
 use crate::{caps, limits, root, sys};
 use manifest::command::Mode;
@@ -23,16 +23,16 @@ use std::ffi::{CStr, c_char, c_void};
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
-/// Namespaces that the child is made in. Its mount namespace comes later, as a copy of the template's.
+/// The namespaces that the child is made in. Its mount namespace comes later, as a copy of the template's.
 const NEW: libc::c_int = libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
 
-/// All that the child needs.
+/// Everything that the child needs.
 struct Plan<'a> {
     jail: &'a RunnerJail<'a>,
     template: &'a Template,
     cell: &'a Cell,
-    seated: &'a Seated<'a>,
-    words: [*const c_char; 3],
+    placed: &'a Placed<'a>,
+    arguments: [*const c_char; 3],
     /// The step that failed, and its errno; 0 while none has.
     failed: AtomicU8,
     errno: AtomicI32,
@@ -42,18 +42,18 @@ struct Plan<'a> {
 pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) -> Result<Child, LaunchFault> {
     let mode = if cell.mode() == Mode::User { c"user" } else { c"system" };
     let RunnerJail { null, gate, notices, program, .. } = jail;
-    let seated = template.seats().take(null, [null, gate, notices, program]).at(Step::Descriptors)?;
+    let placed = template.slots().place(null, [null, gate, notices, program]).at(Step::Descriptors)?;
     let mut plan = Plan {
         jail,
         template,
         cell,
-        seated: &seated,
-        words: [word(jail.row).as_ptr(), mode.as_ptr(), std::ptr::null()],
+        placed: &placed,
+        arguments: [program_name(jail.row).as_ptr(), mode.as_ptr(), std::ptr::null()],
         failed: AtomicU8::new(0),
         errno: AtomicI32::new(0),
     };
-    // SAFETY: `begin` expects a plan and gets one that outlives the child's use of it, and keeps what this file's head
-    // says.
+    // SAFETY: `begin` expects a plan and gets one that outlives the child's use of it, and keeps to the rules at this file's
+    // head.
     let (pid, pidfd) = unsafe { sys::borrow(NEW, begin, (&raw mut plan).cast()) }.at(Step::Clone)?;
     match plan.errno.load(Ordering::Relaxed) {
         0 => Ok(Child { pid, pidfd }),
@@ -65,17 +65,17 @@ pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) ->
     }
 }
 
-/// What the program is told that it is: `ps` shows it, and by it a runner knows its row.
-const fn word(row: &Row) -> &'static CStr {
+/// The program's first argument: `ps` shows it, and a runner knows its row by it.
+const fn program_name(row: &Row) -> &'static CStr {
     match row.process {
         Process::AgentRunner => c"runner@agent",
         _ => c"runner",
     }
 }
 
-/// The child. It comes to an end here only if it could not become a runner.
+/// The child's code. It returns only if the child could not become a runner.
 extern "C" fn begin(plan: *mut c_void) -> libc::c_int {
-    // SAFETY: `launch` gave a plan, which nobody else uses while the child does.
+    // SAFETY: `launch` gave a plan, which nothing else uses while the child does.
     let plan = unsafe { &*plan.cast::<Plan<'_>>() };
     if let Err(fault) = become_runner(plan) {
         plan.failed.store(fault.step as u8, Ordering::Relaxed);
@@ -90,7 +90,7 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     own_session().at(Step::Signals)?;
     // Both belong to agentd's user namespace, so they are entered before the runner's own.
     setns(cell.network(), CloneFlags::CLONE_NEWNET).at(Step::Network)?;
-    // The host's tree is gone after this.
+    // The host's tree is unreachable after this.
     setns(template.namespace(), CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
     unshare(CloneFlags::CLONE_NEWNS).at(Step::Copy)?;
     root::own_mounts().at(Step::Mounts)?;
@@ -104,20 +104,20 @@ fn become_runner(plan: &Plan<'_>) -> Result<(), LaunchFault> {
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs)?;
     limits::set(&jail.row.limits, true).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
-    plan.seated.leave_the_rest().at(Step::Descriptors)?;
-    let [null, gate, notices, program] = plan.seated.all();
+    plan.placed.leave_the_rest().at(Step::Descriptors)?;
+    let [null, gate, notices, program] = plan.placed.all();
     let stay = [null, null, null, gate, notices];
     place_descriptors(&stay, &[program]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
-    // Last, after the uid change that would clear it. In a pid namespace of its own it cannot ask for its parent; the
-    // end of the socket that agentd or the gate holds is its second word.
+    // Last, after the uid change that clears it. In its own pid namespace the child cannot see its parent; if agentd has
+    // ended, the runner's program finds its socket closed and ends.
     die_with_parent(None).at(Step::DeathSignal)?;
     reset_signals().at(Step::Signals)?;
-    // SAFETY: the list ends in null, and its words are static.
-    Err(unsafe { sys::execute_words(program_number(&stay), &plan.words) }).at(Step::Execute)
+    // SAFETY: the list ends in null, and its strings are static.
+    Err(unsafe { sys::execute_raw(program_number(&stay), &plan.arguments) }).at(Step::Execute)
 }
 
-/// The user namespace of its slot, its ids there, and no capability.
+/// Enters the user namespace of its slot, takes the ids there, and drops every capability.
 fn drop_privileges(cell: &Cell) -> Result<(), LaunchFault> {
     if cell.has_own_ids() {
         sys::drop_groups().at(Step::Ids)?;

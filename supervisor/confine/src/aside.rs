@@ -1,5 +1,5 @@
-//! A child that makes calls which may never return, in place of a process that must go on. Where a file system's server has taken a
-//! call and does not answer, no signal ends who waits for it: nobody may wait for such a child, nor count on its end.
+//! A child that makes calls which may never return, in place of a process that must go on. If a file system's server has taken a
+//! call and does not answer, no signal ends the caller: nothing may wait for such a child, or rely on its end.
 
 use crate::child::{Child, die_with_parent, place_descriptors};
 use crate::sys::{self, Forked};
@@ -7,7 +7,7 @@ use nix::unistd::getpid;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Starts a child of this same program that does this and ends. It has these descriptors, from number 0 on, and no other of its
+/// Starts a child of this same program that calls `work` and ends. It has these descriptors, from number 0 on, and no other of its
 /// parent's. The parent must have one thread.
 ///
 /// # Errors

@@ -22,8 +22,8 @@ struct Data {
     inheritable: u32,
 }
 
-/// Empties the bounding set while it still may. Without the capability to (flat mode as an ordinary user)
-/// there is nothing to empty: no_new_privs keeps the bounding set from ever being granted.
+/// Empties the bounding set if it may. Without the capability for that (mode flat as an ordinary user) it does nothing: with
+/// no_new_privs the bounding set grants nothing.
 pub(crate) fn drop_bounding() -> io::Result<()> {
     match sys::prctl(libc::PR_SET_SECUREBITS, NO_ROOT, 0) {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => return Ok(()),

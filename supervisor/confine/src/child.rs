@@ -1,4 +1,4 @@
-//! What stands between a fork and an exec: each irreversible step named, and its errno told to the parent.
+//! The steps between fork and exec: each irreversible one has a name, and the parent gets its errno.
 
 use crate::sys;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub struct Child {
     /// Its pid as agentd sees it.
     pub pid: i32,
-    /// Readable when it has ended; cannot be mistaken for a later process of the same pid.
+    /// Readable when it has ended; never refers to a later process of the same pid.
     pub pidfd: OwnedFd,
 }
 
@@ -101,13 +101,13 @@ impl Step {
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {cause}")]
 pub struct LaunchFault {
-    /// Which step failed.
+    /// The step that failed.
     pub step: Step,
-    /// Why.
+    /// The cause.
     pub cause: io::Error,
 }
 
-/// Names the step of a failed call.
+/// Adds the step to the error of a failed call.
 pub(crate) trait At<T> {
     fn at(self, step: Step) -> Result<T, LaunchFault>;
 }
@@ -118,26 +118,26 @@ impl<T, E: Into<io::Error>> At<T> for Result<T, E> {
     }
 }
 
-/// The child's last word: which step failed and its errno; then it ends.
+/// Reports the failed step and its errno, and ends the child.
 pub(crate) fn give_up(report: &OwnedFd, fault: &LaunchFault) -> ! {
-    tell(report, Some(fault));
+    report_step(report, Some(fault));
     sys::end(127)
 }
 
-/// What stands for "nothing failed" where that is said.
+/// Stands for no failure in a report.
 const WELL: u8 = u8::MAX;
 
-/// Says over a pipe which step failed and its errno, or that none did.
-pub(crate) fn tell(report: &OwnedFd, fault: Option<&LaunchFault>) {
+/// Writes to a pipe the step that failed and its errno, or that none did.
+pub(crate) fn report_step(report: &OwnedFd, fault: Option<&LaunchFault>) {
     let errno = fault.and_then(|fault| fault.cause.raw_os_error()).unwrap_or(libc::EIO).to_le_bytes();
     let [a, b, c, d] = errno;
     let step = fault.map_or(WELL, |fault| fault.step as u8);
     let _ = nix::unistd::write(report.as_fd(), &[step, a, b, c, d]);
 }
 
-/// What [`tell`] has said.
-pub(crate) fn told(word: [u8; 5]) -> Result<(), LaunchFault> {
-    let [step, errno @ ..] = word;
+/// Reads what [`report_step`] has written.
+pub(crate) fn reported(report: [u8; 5]) -> Result<(), LaunchFault> {
+    let [step, errno @ ..] = report;
     if step == WELL {
         return Ok(());
     }
@@ -154,19 +154,19 @@ impl Step {
 
 /// Waits until the child has executed its program (the report closes by itself) or has given up.
 pub(crate) fn outcome(report: OwnedFd) -> Result<(), LaunchFault> {
-    let mut word = [0; 5];
-    match File::from(report).read(&mut word) {
+    let mut bytes = [0; 5];
+    match File::from(report).read(&mut bytes) {
         Ok(0) => Ok(()),
-        Ok(_) => told(word),
+        Ok(_) => reported(bytes),
         Err(cause) => Err(LaunchFault { step: Step::Execute, cause }),
     }
 }
 
-/// Most descriptors that are placed at once.
+/// The most descriptors that are placed at once.
 const MOST: usize = 8;
 
-/// Puts descriptors at their numbers, first those that stay, then those that are kept open only until exec: all go to
-/// high numbers first, so that none is overwritten before it is moved; everything else is closed. Allocates nothing.
+/// Places descriptors at the numbers from 0 on: first those that stay, then those that are open only until exec. All are copied to
+/// high numbers first, so that none is overwritten before it is moved; every other descriptor is closed. Allocates nothing.
 pub(crate) fn place_descriptors(stay: &[&OwnedFd], until_exec: &[&OwnedFd]) -> io::Result<()> {
     const HIGH: i32 = 200;
     let count = stay.len() + until_exec.len();
@@ -189,8 +189,13 @@ pub(crate) fn place_descriptors(stay: &[&OwnedFd], until_exec: &[&OwnedFd]) -> i
     sys::close_from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The death signal, last of all uid changes: without it a child would outlive a killed agentd. Where the
-/// parent can be asked for, it must still be agentd.
+/// Has the kernel kill this process when its parent ends. A change of uid clears that, so it is asked for again after one.
+///
+/// The signal comes only if the parent ends after this call: with `parent`, agentd's pid, the call fails where agentd has ended
+/// before it. A child in a pid namespace of its own cannot see its parent's pid and passes `None`.
+///
+/// # Errors
+/// `NotFound` if the parent has ended; else the kernel's error.
 pub(crate) fn die_with_parent(parent: Option<i32>) -> io::Result<()> {
     sys::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as u64, 0)?;
     match parent {
@@ -199,28 +204,28 @@ pub(crate) fn die_with_parent(parent: Option<i32>) -> io::Result<()> {
     }
 }
 
-/// No blocked signals, and none that has a name ignored: what whoever started agentd ignores, as `nohup` and the `&` of a script do,
-/// would be passed on over every exec, and no program in a jail could be interrupted.
+/// Unblocks every signal and resets those that have a name. Signals that agentd's own parent ignores, as `nohup` and the `&` of a
+/// script do, would stay ignored over every exec, and no program in a jail could be interrupted.
 pub(crate) fn reset_signals() -> io::Result<()> {
     use nix::sys::signal::{
         SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
     };
     let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
-        // SAFETY: what a signal does by itself runs no code of this process.
+        // SAFETY: the default action of a signal runs no code of this process.
         unsafe { sigaction(signal, &usual) }?;
     }
     Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?)
 }
 
-/// A session of its own: a terminal's signals are agentd's to handle. What it makes is its own alone.
+/// Begins a session of its own, so that a terminal's signals reach only agentd, with a umask that gives others no rights.
 pub(crate) fn own_session() -> io::Result<()> {
     nix::unistd::setsid()?;
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
     Ok(())
 }
 
-/// The raw number of where [`place_descriptors`] put the program.
+/// The number at which [`place_descriptors`] puts the program.
 pub(crate) fn program_number(stay: &[&OwnedFd]) -> i32 {
     i32::try_from(stay.len()).unwrap_or(i32::MAX)
 }

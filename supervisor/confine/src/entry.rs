@@ -1,13 +1,13 @@
-//! Where a program begins that is started anew for each turn: at C's `main`, and not at Rust's own, which first reads this
-//! process's mappings in `/proc`, makes a second stack for the word that the first has overflowed, and looks whether its
-//! first three descriptors are open: 0.1 ms for what a runner, which nobody hears but the gate, has no use for.
+//! The entry of a program that is started anew for each turn: C's `main` instead of Rust's own, which first reads this process's
+//! mappings in `/proc`, makes a second stack for the report of an overflowed one, and checks if its first three descriptors are
+//! open: 0.1 ms that a runner does not need.
 //!
-//! It must do for the program what Rust's own does and the program counts on.
+//! It must do for the program the parts of Rust's own that the program relies on.
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 
-/// Makes `$main`, a function that gives the program's exit status, what the program begins with. The program states
-/// `#![no_main]`, and its dependencies must not count on a handler of overflowed stacks: the guard page ends it as well.
+/// Makes `$main`, a function that returns the program's exit status, the program's entry. The program states `#![no_main]`, and its
+/// dependencies must not rely on a handler of overflowed stacks: the guard page ends it as well.
 #[macro_export]
 macro_rules! begins_with {
     ($main:path) => {
@@ -23,8 +23,8 @@ macro_rules! begins_with {
 /// Prepares the process and runs its main.
 #[doc(hidden)]
 pub fn begin(main: fn() -> u8) -> u8 {
-    // SAFETY: to ignore a signal runs nothing. A peer that is gone is an error of the write, not this process's end; that
-    // it is refused is not possible for this signal.
+    // SAFETY: to ignore a signal runs no code. A write to a peer that is gone is then an error and not this process's end;
+    // the call cannot fail for this signal.
     let _ = unsafe { signal(Signal::SIGPIPE, SigHandler::SigIgn) };
     main()
 }

@@ -1,8 +1,7 @@
-//! The filters of a row, as programs. A build makes those that agentd watches ahead of time from this very file, so that
-//! no process spends its start on them; the others are made where they are needed.
+//! The filters of a row, as programs. The build makes the filters of processes that agentd watches ahead of time, from this very
+//! file, so that no process spends its start on them; the others are made where they are needed.
 //!
-//! It looks at the table alone, and asks the system nothing: not even the pid that some rules are about, which its
-//! caller says.
+//! It reads only the table and asks the system nothing: its caller even passes the pid that some rules name.
 
 use crate::syscall_numbers::{Known, number};
 use crate::tree::{self, Before};
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Why a filter could not be made.
+/// The reason why a filter could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterFault {
     /// The table names a call that no kernel has.
@@ -31,19 +30,19 @@ pub enum FilterFault {
 
 const ALLOW: SeccompAction = SeccompAction::Allow;
 const KILL: SeccompAction = SeccompAction::KillProcess;
-/// What stands in a program for telling agentd, which seccompiler has no word for.
-const TOLD: SeccompAction = SeccompAction::Trace(0x0c04);
+/// Stands in a program for notifying agentd, which seccompiler cannot express.
+const NOTIFY: SeccompAction = SeccompAction::Trace(0x0c04);
 
 const fn refusal(errno: u32) -> SeccompAction {
     SeccompAction::Errno(errno)
 }
 
-/// What the filter with the listener tells agentd of.
+/// The calls that the filter with the listener notifies agentd of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tells {
-    /// Of what the row does not allow.
+    /// Those that the row does not allow.
     Refusals,
-    /// Of every call, for the tests that look for rules which nothing needs.
+    /// Every call, for the tests that look for rules which nothing needs.
     #[cfg(debug_assertions)]
     Everything,
 }
@@ -54,11 +53,11 @@ pub(crate) struct Watched {
     pub(crate) last: BpfProgram,
 }
 
-/// Flags of the one `sendmsg` that hands the listener over: what `passing::send` sets, and one bit that a Unix
-/// socket does not look at, so that the last filter can take away this call and no other.
+/// Flags of the one `sendmsg` that passes the listener: those of `passing::send`, and one bit that a Unix socket ignores, so that
+/// the last filter can refuse this call and no other.
 pub(crate) const HAND_OVER: libc::c_int = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL | libc::MSG_CONFIRM;
 
-/// The filters of a row for a process that agentd watches, whose pid is `own` as it sees it itself.
+/// The filters of a row for a process that agentd watches. `own` is its pid as it sees it itself.
 pub(crate) fn watched(row: &Row, tells: Tells, own: u32) -> Result<Watched, FilterFault> {
     let mut allowed = match tells {
         Tells::Refusals => allowed(row, own)?,
@@ -75,12 +74,12 @@ pub(crate) fn watched(row: &Row, tells: Tells, own: u32) -> Result<Watched, Filt
     let gone = Rules::from([(libc::SYS_seccomp, vec![]), (libc::SYS_sendmsg, vec![hand_over])]);
     let answer = if row.process.is_runner() { refusal(libc::ENOSYS as u32) } else { KILL };
     Ok(Watched {
-        listening: told(program(allowed, quietly(row, own)?, &TOLD, &ALLOW)?),
+        listening: notifying(program(allowed, quietly(row, own)?, &NOTIFY, &ALLOW)?),
         last: program(gone, Before::new(), &ALLOW, &answer)?,
     })
 }
 
-/// The filters of a row for a process that nobody watches, in the order they are applied.
+/// The filters of a row for a process that is not watched, in the order in which they are applied.
 pub(crate) fn unwatched(row: &Row, own: u32) -> Result<Vec<BpfProgram>, FilterFault> {
     if !row.process.is_runner() {
         return Ok(vec![program(allowed(row, own)?, Before::new(), &KILL, &ALLOW)?]);
@@ -91,18 +90,18 @@ pub(crate) fn unwatched(row: &Row, own: u32) -> Result<Vec<BpfProgram>, FilterFa
     for errno in errnos(RUNNER_REFUSES.iter().map(|(_, errno)| *errno)) {
         filters.push(refusing(row, errno, &mut listed, own)?);
     }
-    // A call that is listed, with arguments that are not: every other number passes here.
+    // A listed call with other arguments than listed: every other number passes here.
     let mut others: Rules = crate::syscall_numbers::all().map(|number| (number, vec![])).collect();
     others.extend(bound);
     filters.push(program(others, Before::new(), &refusal(libc::EPERM as u32), &ALLOW)?);
-    // Last, so that the errno of what it does not list is its own; `seccomp` is one of those.
+    // Last, so that the errno of calls that it does not list is its own; `seccomp` is one of those.
     filters.push(program(listed, Before::new(), &refusal(libc::ENOSYS as u32), &ALLOW)?);
     Ok(filters)
 }
 
-/// Puts telling agentd where [`TOLD`] stands.
-fn told(mut program: BpfProgram) -> BpfProgram {
-    let placeholder = u32::from(TOLD);
+/// Replaces [`NOTIFY`] in a program by the notification.
+fn notifying(mut program: BpfProgram) -> BpfProgram {
+    let placeholder = u32::from(NOTIFY);
     for instruction in &mut program {
         if u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K && instruction.k == placeholder {
             instruction.k = libc::SECCOMP_RET_USER_NOTIF;
@@ -180,9 +179,8 @@ fn errnos(all: impl Iterator<Item = u32>) -> Vec<u32> {
     errnos
 }
 
-/// One filter for all calls refused with this errno; the last filter lets them pass to it. Not `seccomp`, with which
-/// that one is yet to be made.
-/// A call that the row has rules for is refused where they do not hold.
+/// One filter for all calls that are refused with this errno; the last filter lets them pass to it. Not for `seccomp`, by which
+/// that filter is yet to be installed. A call that the row has rules for is refused where they do not hold.
 fn refusing(row: &Row, errno: u32, listed: &mut Rules, own: u32) -> Result<BpfProgram, FilterFault> {
     let (bound, mut rules) = (allowed(row, own)?, Rules::new());
     let refused = RUNNER_REFUSES.iter().filter(|(name, its)| *its == errno && *name != "seccomp");
@@ -195,7 +193,7 @@ fn refusing(row: &Row, errno: u32, listed: &mut Rules, own: u32) -> Result<BpfPr
     program(rules, Before::new(), &ALLOW, &refusal(errno))
 }
 
-/// What is refused with an errno and not told.
+/// The calls that are refused with an errno and not notified.
 fn quietly(row: &Row, own: u32) -> Result<Before, FilterFault> {
     let mut before = Before::new();
     for quiet in syscalls::quiets(row).filter(|quiet| quiet.name != "seccomp") {

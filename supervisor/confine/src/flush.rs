@@ -1,20 +1,20 @@
-//! Making files durable while the process goes on: the kernel's own asynchronous flush (`io_submit`), which needs no thread.
-//! It may touch the files that it is handed, and does nothing with them but to have them written out.
+//! Makes files durable while the process continues: the kernel's own asynchronous flush (`io_submit`), which needs no thread. It
+//! only has the files written out that it is given.
 
 use crate::sys::check;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-/// Flushes under way at once, at most.
+/// The most flushes under way at once.
 const AT_ONCE: usize = 16;
 
-/// What is made durable of a file.
+/// The part of a file that is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flush {
-    /// Its bytes, and what is needed to read them: `fdatasync`.
+    /// Its bytes and the metadata that reading them needs: `fdatasync`.
     Data,
-    /// Everything of it: `fsync`.
+    /// All of it: `fsync`.
     All,
 }
 
@@ -56,10 +56,10 @@ struct Done {
     more: i64,
 }
 
-/// A flush that is over: the number it was begun with, and what came of it.
+/// A finished flush: its number and its result.
 pub type Flushed = (u64, io::Result<()>);
 
-/// Where flushes are begun. To be made before the seal; it lives as long as the process.
+/// Begins flushes. Must be made before the seal; it lives as long as the process.
 #[derive(Debug)]
 pub struct Flusher {
     /// The kernel's handle, a number.
@@ -68,10 +68,10 @@ pub struct Flusher {
 }
 
 impl Flusher {
-    /// Makes one, and a descriptor that becomes readable with each flush that is over.
+    /// Makes one, and a descriptor that becomes readable with each finished flush.
     ///
     /// # Errors
-    /// The kernel has no such thing, or no more of it to give.
+    /// The kernel has no asynchronous I/O, or no more contexts to give.
     pub fn new() -> io::Result<(Self, OwnedFd)> {
         let event = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?;
         let mut context: libc::c_ulong = 0;
@@ -81,10 +81,10 @@ impl Flusher {
         Ok((Self { context, event }, told))
     }
 
-    /// Begins to make a file durable, as it is now. The descriptor may be closed meanwhile.
+    /// Begins to make a file durable in its present state. The descriptor may be closed meanwhile.
     ///
     /// # Errors
-    /// It was not begun: too many are under way, or the kernel cannot do it so.
+    /// The flush was not begun: too many are under way, or the kernel does not support it for this file.
     pub fn begin(&self, file: BorrowedFd<'_>, flush: Flush, number: u64) -> io::Result<()> {
         /// `IOCB_FLAG_RESFD`, `linux/aio_abi.h`.
         const TELLS: u32 = 1;
@@ -103,10 +103,10 @@ impl Flusher {
         if check(begun)? == 1 { Ok(()) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    /// A flush that is over; with `wait` the next that will be. `None` if none is.
+    /// Returns a finished flush; with `wait` it waits for the next. `None` if there is none.
     ///
     /// # Errors
-    /// The kernel's; then nothing is known of any that is under way.
+    /// The kernel's error; then nothing is known of any flush under way.
     pub fn next(&self, wait: bool) -> io::Result<Option<Flushed>> {
         let mut done = Done::default();
         let none = std::ptr::null_mut::<libc::timespec>();
@@ -143,7 +143,7 @@ mod tests {
     use std::os::fd::AsFd;
 
     #[test]
-    fn each_flush_that_was_begun_is_told_of_once_also_of_a_folder_and_of_a_file_that_is_closed() {
+    fn each_flush_is_reported_once_also_of_a_folder_and_of_a_closed_file() {
         let folder = tempfile::tempdir().unwrap();
         let (flusher, told) = Flusher::new().unwrap();
         let mut file = File::create(folder.path().join("file")).unwrap();

@@ -1,5 +1,5 @@
-//! `jail(row)`: the first moment, in the child between fork and exec. Straight lines, one comment per
-//! irreversible step; the parent has one thread, so what runs here is ordinary code.
+//! `jail(row)`: the first moment of confinement, in the child between fork and exec. The code is straight lines with one comment
+//! per irreversible step; the parent has one thread, so ordinary code may run here.
 
 use crate::cell::Cell;
 use crate::child::{
@@ -20,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Whom a process runs as.
+/// The uid and gid of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ids {
     /// Uid.
@@ -36,19 +36,19 @@ pub struct ActorJail<'a> {
     pub row: &'a Row,
     /// The host's mode.
     pub mode: Mode,
-    /// Whom it runs as; `None` leaves agentd's own (modes user and flat as an ordinary user).
+    /// The ids that it runs as; `None` leaves agentd's own (modes user and flat as an ordinary user).
     pub ids: Option<Ids>,
     /// Its program, opened before the uid change.
     pub program: &'a OwnedFd,
     /// `/dev/null`.
     pub null: &'a OwnedFd,
-    /// Where its standard error goes.
+    /// Its standard error.
     pub log: &'a OwnedFd,
     /// Its end of the control pair.
     pub control: &'a OwnedFd,
     /// Its own folder.
     pub folder: &'a OwnedFd,
-    /// The state directory, which its own folder lies in.
+    /// The state directory, which contains its folder.
     pub state: &'a Path,
     /// Debug builds' tests of `attest` and of probes: leave ids and capability sets as they are.
     pub weakened: bool,
@@ -65,17 +65,17 @@ pub struct RunnerJail<'a> {
     pub null: &'a OwnedFd,
     /// Its end of the edge to the gate: the one socket it holds.
     pub gate: &'a OwnedFd,
-    /// Its end of the socket over which it hands agentd the listener of its filter, and which it closes then.
+    /// Its end of the socket over which it passes agentd the listener of its filter, and which it then closes.
     pub notices: &'a OwnedFd,
     /// CPU seconds of each process; [`limit_cpu`] changes it later.
     pub cpu_seconds: u64,
-    /// What it lives in.
+    /// Its environment.
     pub home: Home<'a>,
-    /// As of an actor.
+    /// As for an actor.
     pub weakened: bool,
 }
 
-/// What a runner lives in.
+/// The environment of a runner.
 #[derive(Clone, Copy, Debug)]
 pub enum Home<'a> {
     /// Modes system and user: a copy of the template, in the namespaces of a cell. Its workspace comes later, by
@@ -83,16 +83,16 @@ pub enum Home<'a> {
     Apart {
         /// The tree.
         template: &'a Template,
-        /// The namespaces that its slot keeps.
+        /// The namespaces of its slot.
         cell: &'a Cell,
     },
     /// Mode flat: the host itself, within landlock alone.
     Flat {
         /// The directory of the workspace.
         workspace: &'a OwnedFd,
-        /// The folder that stands for `/tmp`.
+        /// The folder that serves as `/tmp`.
         tmp: &'a Path,
-        /// Whom it runs as; `None` leaves agentd's own.
+        /// The ids that it runs as; `None` leaves agentd's own.
         ids: Option<Ids>,
     },
 }
@@ -100,20 +100,20 @@ pub enum Home<'a> {
 /// Starts an actor in its jail. The new process has executed its program when this returns.
 ///
 /// # Errors
-/// [`LaunchFault`]: which step failed, and why.
+/// [`LaunchFault`]: the failed step and its cause.
 pub fn launch_actor(jail: &ActorJail<'_>) -> Result<Child, LaunchFault> {
-    let (report, word) = passing::pipe().at(Step::Clone)?;
+    let (report, report_to) = passing::pipe().at(Step::Clone)?;
     let parent = getpid().as_raw();
     match sys::clone(actor_namespaces(jail)).at(Step::Clone)? {
         Forked::Child => {
-            let fault = match become_actor(jail, &word, parent) {
+            let fault = match become_actor(jail, &report_to, parent) {
                 Ok(never) => match never {},
                 Err(fault) => fault,
             };
-            give_up(&word, &fault)
+            give_up(&report_to, &fault)
         }
         Forked::Parent(pid, pidfd) => {
-            drop(word);
+            drop(report_to);
             finish(pid, pidfd, report)
         }
     }
@@ -123,7 +123,7 @@ pub fn launch_actor(jail: &ActorJail<'_>) -> Result<Child, LaunchFault> {
 /// the gate has the other end of its socket.
 ///
 /// # Errors
-/// [`LaunchFault`]: which step failed, and why.
+/// [`LaunchFault`]: the failed step and its cause.
 pub fn launch_runner(jail: &RunnerJail<'_>) -> Result<Child, LaunchFault> {
     match jail.home {
         Home::Apart { template, cell } => apart::launch(jail, template, cell),
@@ -134,30 +134,30 @@ pub fn launch_runner(jail: &RunnerJail<'_>) -> Result<Child, LaunchFault> {
 /// Sets the CPU seconds of a runner that has started nothing yet.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn limit_cpu(child: &Child, seconds: u64) -> io::Result<()> {
     sys::limit_cpu(child.pid, seconds)
 }
 
-/// Cold and simple: without namespaces there is nothing to prepare.
+/// Launches a runner in mode flat: without namespaces there is nothing to prepare.
 fn launch_flat(
     jail: &RunnerJail<'_>,
     workspace: &OwnedFd,
     tmp: &Path,
     ids: Option<Ids>,
 ) -> Result<Child, LaunchFault> {
-    let (report, word) = passing::pipe().at(Step::Clone)?;
+    let (report, report_to) = passing::pipe().at(Step::Clone)?;
     let parent = getpid().as_raw();
     match sys::clone(0).at(Step::Clone)? {
         Forked::Child => {
-            let fault = match become_flat(jail, workspace, tmp, ids, &word, parent) {
+            let fault = match become_flat(jail, workspace, tmp, ids, &report_to, parent) {
                 Ok(never) => match never {},
                 Err(fault) => fault,
             };
-            give_up(&word, &fault)
+            give_up(&report_to, &fault)
         }
         Forked::Parent(pid, pidfd) => {
-            drop(word);
+            drop(report_to);
             finish(pid, pidfd, report)
         }
     }
@@ -181,17 +181,17 @@ fn actor_namespaces(jail: &ActorJail<'_>) -> u64 {
     }
 }
 
-/// What cannot come back.
+/// Has no value: the function that returns it does so only with an error.
 enum Never {}
 
-fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Never, LaunchFault> {
-    die_with_parent(None).at(Step::DeathSignal)?;
+fn become_actor(jail: &ActorJail<'_>, report_to: &OwnedFd, parent: i32) -> Result<Never, LaunchFault> {
+    die_with_parent(Some(parent)).at(Step::DeathSignal)?;
     if jail.mode != Mode::Flat {
-        // What is mounted here from now on, or on the host, stays apart.
+        // Later mounts here or on the host stay apart.
         make_private().at(Step::Private)?;
     }
     reset_signals().and_then(|()| own_session()).at(Step::Signals)?;
-    // Its own folder is where it begins: no path is handed over.
+    // It begins in its own folder: no path is passed.
     match jail.mode {
         Mode::System => root::enter_state(jail.state, jail.row.process.name()).at(Step::Directory)?,
         Mode::User | Mode::Flat => fchdir(jail.folder).at(Step::Directory)?,
@@ -199,7 +199,7 @@ fn become_actor(jail: &ActorJail<'_>, word: &OwnedFd, parent: i32) -> Result<Nev
     limits::set(&jail.row.limits, false).at(Step::Limits)?;
     drop_privileges(jail.ids, jail.weakened)?;
     let stay = [jail.null, jail.null, jail.log, jail.control];
-    place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
+    place_descriptors(&stay, &[jail.program, report_to]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
     // Last, after the uid change that would clear it.
     die_with_parent(Some(parent)).at(Step::DeathSignal)?;
@@ -212,19 +212,19 @@ fn become_flat(
     workspace: &OwnedFd,
     tmp: &Path,
     ids: Option<Ids>,
-    word: &OwnedFd,
+    report_to: &OwnedFd,
     parent: i32,
 ) -> Result<Never, LaunchFault> {
-    die_with_parent(None).at(Step::DeathSignal)?;
+    die_with_parent(Some(parent)).at(Step::DeathSignal)?;
     reset_signals().and_then(|()| own_session()).at(Step::Signals)?;
     fchdir(workspace).at(Step::Directory)?;
     limits::set(&jail.row.limits, false).at(Step::Limits)?;
     limits::set_cpu(jail.cpu_seconds).at(Step::Limits)?;
-    // No pid namespace keeps its orphans with it: what they were of is known only if they become its own.
+    // Without a pid namespace its orphans would be reparented to agentd: they are known as its own only if it is their reaper.
     sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0).at(Step::Limits)?;
     drop_privileges(ids, jail.weakened)?;
     let stay = jail.stay();
-    place_descriptors(&stay, &[jail.program, word]).at(Step::Descriptors)?;
+    place_descriptors(&stay, &[jail.program, report_to]).at(Step::Descriptors)?;
     limits::set_files(&jail.row.limits).at(Step::Limits)?;
     die_with_parent(Some(parent)).at(Step::DeathSignal)?;
     let tmp = CString::new(tmp.as_os_str().as_bytes()).map_err(io::Error::from).at(Step::Execute)?;
@@ -232,14 +232,13 @@ fn become_flat(
 }
 
 impl RunnerJail<'_> {
-    /// What a runner holds: `/dev/null` three times, one socket, and until it is sealed another. Nothing else comes
-    /// along.
+    /// The descriptors of a runner: `/dev/null` three times, one socket, and until it is sealed another. It has no others.
     pub(crate) const fn stay(&self) -> [&OwnedFd; 5] {
         [self.null, self.null, self.null, self.gate, self.notices]
     }
 }
 
-/// Bounding set, ids, capability sets, no_new_privs: each can only be lost.
+/// Drops bounding set, ids and capability sets, and sets no_new_privs: none of these can be regained.
 fn drop_privileges(ids: Option<Ids>, weakened: bool) -> Result<(), LaunchFault> {
     if !is_left_out(weakened) {
         // Needs a capability that the uid change takes.
@@ -253,7 +252,7 @@ fn drop_privileges(ids: Option<Ids>, weakened: bool) -> Result<(), LaunchFault> 
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).at(Step::NoNewPrivs).map(drop)
 }
 
-/// Returns whether what a weakened jail lacks is left out: never in a release.
+/// Returns true if a weakened jail lacks its layer: never in a release.
 pub(crate) const fn is_left_out(weakened: bool) -> bool {
     weakened && cfg!(debug_assertions)
 }

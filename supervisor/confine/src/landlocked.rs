@@ -9,10 +9,10 @@ use manifest::command::Mode;
 use nix::sys::stat::{SFlag, fstat};
 use std::path::Path;
 
-/// The newest ABI whose rights this program knows; what the kernel lacks of it is left out.
+/// The newest ABI that this program knows; rights that the kernel lacks are left out.
 const KNOWN: ABI = ABI::V6;
 
-/// Why a process could not be landlocked.
+/// The reason why a process could not be landlocked.
 #[derive(Debug, thiserror::Error)]
 pub enum LandlockFault {
     /// The kernel's ABI is too old for the mode.
@@ -21,9 +21,9 @@ pub enum LandlockFault {
          or boot with lsm=landlock, and let a service's system call filter allow landlock_*"
     )]
     TooOld {
-        /// What the kernel has; 0 without landlock.
+        /// The kernel's ABI; 0 without landlock.
         found: i32,
-        /// What the mode needs.
+        /// The ABI that the mode needs.
         needed: i32,
         /// The mode.
         mode: &'static str,
@@ -31,15 +31,15 @@ pub enum LandlockFault {
     /// A rule could not be made.
     #[error("layer landlock: {0}")]
     Ruleset(#[from] RulesetError),
-    /// The kernel took the rules and does not enforce them.
+    /// The kernel accepted the rules and does not enforce them.
     #[error("layer landlock: the kernel does not enforce the rules")]
     NotEnforced,
 }
 
-/// Fails with the remedy where the kernel's landlock is older than the mode needs.
+/// Fails, with the remedy, if the kernel's landlock is older than the mode needs.
 pub(crate) fn require(mode: Mode) -> Result<(), LandlockFault> {
-    // Truncation is only held from ABI 3 on, TCP from 4, signals and abstract sockets from 6; with namespaces and
-    // seccomp those have a second layer, in flat mode they have none.
+    // The kernel enforces truncation from ABI 3 on, TCP from 4, signals and abstract sockets from 6; with namespaces and seccomp
+    // those have a second layer, in mode flat they have none.
     let needed = match mode {
         Mode::System | Mode::User => 2,
         Mode::Flat => 6,
@@ -48,13 +48,13 @@ pub(crate) fn require(mode: Mode) -> Result<(), LandlockFault> {
     if found >= needed { Ok(()) } else { Err(LandlockFault::TooOld { found, needed, mode: mode.name() }) }
 }
 
-/// What may be done beneath a path.
+/// The rights beneath a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beneath {
     Read,
     Execute,
     Write,
-    /// Everything ordinary programs do in a folder of theirs, execution included.
+    /// All that ordinary programs do in their own folders, execution included.
     Work,
     /// A device node: read, write, ioctl.
     Device,
@@ -82,8 +82,8 @@ impl Beneath {
     }
 }
 
-/// Landlocks this thread, which is the only one: files as listed, no TCP unless `network`, no signals and no
-/// abstract sockets beyond its own domain. A path that is not there is not granted.
+/// Landlocks this thread, which is the only one: files as listed, no TCP unless `network`, no signals and no abstract sockets beyond
+/// its own domain. A path that does not exist is not granted.
 pub(crate) fn restrict(files: &[(&Path, Beneath)], network: bool) -> Result<(), LandlockFault> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -102,7 +102,7 @@ pub(crate) fn restrict(files: &[(&Path, Beneath)], network: bool) -> Result<(), 
 
 fn grant(created: RulesetCreated, path: &Path, beneath: Beneath) -> Result<RulesetCreated, LandlockFault> {
     let Ok(descriptor) = PathFd::new(path) else { return Ok(created) };
-    // Asked of what was opened: the path need not be looked up again.
+    // The type is read from the opened file, so that the path is not looked up again.
     let kind = fstat(&descriptor).map_or(SFlag::empty(), |stat| SFlag::from_bits_truncate(stat.st_mode));
     let folder = kind & SFlag::S_IFMT == SFlag::S_IFDIR;
     let rights = if folder { beneath.rights() } else { beneath.rights() & AccessFs::from_file(KNOWN) };
@@ -116,7 +116,7 @@ mod tests {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-    /// What comes of this in a thread of its own, which alone is landlocked: no filter is there that would answer first.
+    /// Runs `act` in a thread of its own, which alone is landlocked: no filter answers first there.
     fn restricted<T: Send + 'static>(network: bool, act: impl FnOnce() -> T + Send + 'static) -> T {
         let thread = std::thread::spawn(move || {
             sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     // Holds P2-06.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "whether it connects is the question")]
-    fn tcp_without_the_network_and_abstract_sockets_are_refused_where_no_filter_is() {
+    fn tcp_without_network_and_abstract_sockets_are_refused_without_a_filter() {
         let listening = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listening.local_addr().unwrap();
         let name = format!("cordon-landlocked-{}", std::process::id());

@@ -12,10 +12,13 @@ mod caps;
 mod cell;
 mod child;
 mod copying;
+mod descriptor_slots;
 mod entry;
 mod filters;
 mod flush;
 mod jail;
+#[doc(hidden)]
+pub mod jail_probe;
 mod landlocked;
 mod limits;
 mod namespaces;
@@ -26,15 +29,14 @@ mod places;
 pub mod probe;
 mod root;
 mod seal;
-mod seats;
 mod seccomp;
 pub mod secret;
 mod sys;
 mod syscall_numbers;
 mod template;
+#[cfg(test)]
+mod testing;
 mod tree;
-#[doc(hidden)]
-pub mod twin;
 
 pub use alone::compute_alone;
 pub use aside::aside;

@@ -11,11 +11,11 @@ pub(crate) const NOSUID: u64 = 0x2;
 pub(crate) const NODEV: u64 = 0x4;
 pub(crate) const IDMAP: u64 = 0x0010_0000;
 
-/// Makes this process root of a user and mount namespace of its own, in which nothing but its own uid is
-/// mapped. Used once, by agentd in user mode, with one thread.
+/// Makes this process root of a user and mount namespace of its own that maps only its own uid. Used once, by agentd in mode user,
+/// with one thread.
 ///
 /// # Errors
-/// What the kernel says; EPERM or ENOSPC where user namespaces are off.
+/// The kernel's error; EPERM or ENOSPC where user namespaces are off.
 pub fn become_root_of_own_namespace() -> io::Result<()> {
     let (uid, gid) = (getuid(), getgid());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNS)?;

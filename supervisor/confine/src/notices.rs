@@ -1,5 +1,5 @@
-//! The listener's end of a seccomp filter: what a process tried, by the kernel's word, and the answer to it. A notice
-//! is a struct of fixed size that the kernel fills in; nothing of the process's memory is ever read.
+//! The listener's end of a seccomp filter: the calls that the filter stopped, as the kernel reports them, and the answers. A
+//! notice is a struct of fixed size that the kernel fills in; the process's memory is never read.
 
 use crate::sys;
 use crate::syscall_numbers;
@@ -7,11 +7,11 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// A call that a filter stopped; who made it waits for the answer.
+/// A call that a filter stopped; its caller waits for the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notice {
     id: u64,
-    /// The thread that made it, as agentd's pid namespace numbers it; 0 if it is not to be seen from there.
+    /// The thread that made it, as agentd's pid namespace numbers it; 0 if agentd cannot see it.
     pub thread: i32,
     /// The number of the call.
     pub number: i32,
@@ -19,11 +19,10 @@ pub struct Notice {
     pub arguments: [u64; 6],
 }
 
-/// The next notice; `None` if whoever made it was interrupted or has ended meanwhile. Asked only of a listener that is
-/// readable it does not wait.
+/// The next notice; `None` if its caller was interrupted or has ended meanwhile. On a listener that is readable it does not block.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn receive(listener: BorrowedFd<'_>) -> io::Result<Option<Notice>> {
     // SAFETY: the struct is plain numbers, and the kernel wants it zeroed.
     let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -39,18 +38,18 @@ pub fn receive(listener: BorrowedFd<'_>) -> io::Result<Option<Notice>> {
     }
 }
 
-/// Makes the call fail with this errno. That its maker is gone by now is no error.
+/// Makes the call fail with this errno. It is no error if the caller has ended.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn refuse(listener: BorrowedFd<'_>, notice: &Notice, errno: u32) -> io::Result<()> {
     answer(listener, notice, -i32::try_from(errno).unwrap_or(libc::EPERM), 0)
 }
 
-/// Lets the call through: for the recording of which rules are needed, and nothing else.
+/// Lets the call through: only to record which rules are needed.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 #[cfg(debug_assertions)]
 pub fn let_through(listener: BorrowedFd<'_>, notice: &Notice) -> io::Result<()> {
     answer(listener, notice, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
@@ -64,11 +63,11 @@ fn answer(listener: BorrowedFd<'_>, notice: &Notice, error: i32, flags: u32) -> 
     }
 }
 
-/// Kills the process of the thread that made the call, and no other: its number may be taken again as soon as it has
-/// ended, so it is killed by a descriptor that was opened while the kernel says that it still waits.
+/// Kills the process of the thread that made the call, and no other: its number may be reused as soon as it has ended, so it is
+/// killed by a descriptor that was opened while the kernel reports that it still waits.
 ///
 /// # Errors
-/// What the kernel says, or that it is not to be seen from here.
+/// The kernel's error, also if agentd cannot see the process.
 pub fn kill(listener: BorrowedFd<'_>, notice: &Notice) -> io::Result<()> {
     let process = open(process_of(notice.thread)?)?;
     if !waits(listener, notice) {
@@ -87,13 +86,13 @@ pub fn kill(listener: BorrowedFd<'_>, notice: &Notice) -> io::Result<()> {
     sys::check(sent).map(drop)
 }
 
-/// Returns whether the thread that made the call still waits for its answer.
+/// Returns true if the thread that made the call still waits for its answer.
 fn waits(listener: BorrowedFd<'_>, notice: &Notice) -> bool {
     let mut id = notice.id;
     control(listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &raw mut id).is_ok()
 }
 
-/// The process that a thread belongs to: the kernel opens descriptors by the process's number alone.
+/// The process of a thread: the kernel opens descriptors only by the process's number.
 fn process_of(thread: i32) -> io::Result<i32> {
     let status = fs::read_to_string(format!("/proc/{thread}/status"))?;
     let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
@@ -113,13 +112,13 @@ fn control<T>(listener: BorrowedFd<'_>, request: libc::Ioctl, value: *mut T) -> 
     sys::check(answer.into()).map(drop)
 }
 
-/// What the call with this number is called here.
+/// The name of the call with this number.
 #[must_use]
 pub fn name(number: i32) -> Option<&'static str> {
     syscall_numbers::name(number.into())
 }
 
-/// Every call that is known here, by name and number: for the test that makes them all.
+/// Every known call, by name and number: for the test that makes them all.
 #[doc(hidden)]
 pub fn calls() -> impl Iterator<Item = (&'static str, i64)> {
     syscall_numbers::named()

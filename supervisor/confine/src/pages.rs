@@ -1,28 +1,28 @@
-//! Gives back what only the start of a program needed: pages of its code that were mapped for it, and the free part of
-//! its heap. It never touches a page that anything was written to.
+//! Gives back the memory that only the start of a program needed: pages of its code that were mapped for it, and the free part of
+//! its heap. It never touches a page that was written to.
 
 use std::mem::size_of;
 use std::slice;
 
-/// Unmaps this program's code and constants, which come back from the file where they are touched again, and trims the
-/// heap. The kernel maps code in runs of sixteen pages around each that is touched; of what a start runs through, reading a
-/// configuration and opening stores, a process that waits for work needs a small part.
+/// Unmaps this program's code and constants, which are read from the file again when they are used, and trims the heap. The kernel
+/// maps code in runs of sixteen pages around each access; of the code of a start, which reads a configuration and opens stores, a
+/// process that waits for work needs a small part.
 pub fn give_back() {
-    // SAFETY: glibc's own; it takes its locks and gives back free memory alone.
+    // SAFETY: glibc's own function; it takes its locks and gives back free memory alone.
     unsafe { libc::malloc_trim(0) };
     for (start, length) in read_only() {
-        // SAFETY: the range is within a segment of this program that is mapped from its file without leave to write, so
-        // that whatever is dropped is read again from the file. That it fails changes nothing.
+        // SAFETY: the range is within a segment of this program that is mapped from its file and not writable, so that a
+        // dropped page is read again from the file. A failure changes nothing.
         unsafe { libc::madvise(start as *mut libc::c_void, length, libc::MADV_DONTNEED) };
     }
 }
 
-/// Address and length, in whole pages, of each segment of this program that nobody may write to.
+/// Address and length, in whole pages, of each segment of this program that is not writable.
 fn read_only() -> Vec<(usize, usize)> {
     let headers = headers();
     let own = headers.iter().find(|header| header.p_type == libc::PT_PHDR);
     let Some(own) = own else { return Vec::new() };
-    // Where the program begins: its headers are at a known place in it.
+    // The program's first address: its headers are at a known offset from it.
     let base = (headers.as_ptr() as usize).wrapping_sub(own.p_vaddr as usize);
     let page = page_size();
     let segment = |header: &libc::Elf64_Phdr| {
@@ -36,15 +36,15 @@ fn read_only() -> Vec<(usize, usize)> {
     headers.iter().filter(kept).map(segment).filter(|(_, length)| *length > 0).collect()
 }
 
-/// The program headers that the kernel told of.
+/// The program headers, from the kernel's auxiliary vector.
 fn headers() -> &'static [libc::Elf64_Phdr] {
     // SAFETY: these read the vector that the kernel has put on the stack.
-    let told = |what| unsafe { libc::getauxval(what) } as usize;
-    let (at, number, size) = (told(libc::AT_PHDR), told(libc::AT_PHNUM), told(libc::AT_PHENT));
+    let auxiliary = |what| unsafe { libc::getauxval(what) } as usize;
+    let (at, number, size) = (auxiliary(libc::AT_PHDR), auxiliary(libc::AT_PHNUM), auxiliary(libc::AT_PHENT));
     if at == 0 || size != size_of::<libc::Elf64_Phdr>() {
         return &[];
     }
-    // SAFETY: the kernel says that so many headers of this size are there; they are mapped from the program's file for as
+    // SAFETY: the kernel states that so many headers of this size are there; they are mapped from the program's file for as
     // long as it runs.
     unsafe { slice::from_raw_parts(at as *const libc::Elf64_Phdr, number) }
 }
@@ -87,7 +87,7 @@ mod tests {
         let before = resident();
         give_back();
         let after = resident();
-        // How much of the code comes back at once varies by file system and by what other tests run meanwhile.
+        // The part of the code that comes back at once depends on the file system and on the other tests that run meanwhile.
         assert!(after + IDLE * 3 / 4 <= before, "{before} KiB, then {after}");
         assert_eq!(read, sum());
     }

@@ -1,4 +1,4 @@
-//! Descriptors and frames over Unix sockets: pairs, passing, sealed memory. Safe faces on what needs care.
+//! Descriptors and frames over Unix sockets: pairs, passing, sealed memory. Safe wrappers of unsafe calls.
 
 use crate::sys;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -13,28 +13,28 @@ use std::io::{self, IoSlice, IoSliceMut, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where agentd puts the control descriptor of a process, and the gate's end in a runner.
+/// The number of a process's control descriptor, and of the gate's socket in a runner.
 pub const CONTROL: RawFd = 3;
-/// Where agentd puts the socket over which a runner hands it its listener, and which it closes then.
+/// The number of the socket over which a runner passes agentd its listener, and which it then closes.
 pub const NOTICES: RawFd = 4;
-/// Descriptors in one message.
+/// The most descriptors in one message.
 const MOST: usize = 3;
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Takes the descriptor that agentd handed to this program, once. Its timeouts are left as they were.
+/// Takes the control descriptor of this program, once. Its timeouts are unchanged.
 #[must_use]
 pub fn inherited_control() -> Option<OwnedFd> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return None;
     }
     let control = sys::inherited(CONTROL)?;
-    // Children of this program, where it may have any, must not inherit it.
+    // This program's children, if it has any, must not inherit it.
     nix::fcntl::fcntl(control.as_fd(), nix::fcntl::FcntlArg::F_SETFD(nix::fcntl::FdFlag::FD_CLOEXEC)).ok()?;
     Some(control)
 }
 
-/// Takes the socket over which this runner is to hand its listener to agentd, once. None where it was not given one.
+/// Takes the socket over which this runner passes agentd its listener, once. `None` if it has none.
 #[must_use]
 pub fn inherited_notices() -> Option<OwnedFd> {
     static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -44,27 +44,27 @@ pub fn inherited_notices() -> Option<OwnedFd> {
     sys::inherited(NOTICES)
 }
 
-/// A pair for an edge.
+/// A socket pair for an edge.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
 }
 
-/// A pair for frames and descriptors; neither end blocks.
+/// A socket pair for frames and descriptors.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn frame_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let pair = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
     Ok(pair)
 }
 
-/// Makes reads and writes return `WouldBlock` rather than wait.
+/// Makes reads and writes return `WouldBlock` instead of blocking.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     use nix::fcntl::{FcntlArg, OFlag, fcntl};
     let flags = OFlag::from_bits_truncate(fcntl(descriptor, FcntlArg::F_GETFL)?);
@@ -72,12 +72,12 @@ pub fn set_nonblocking(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses descriptors that a peer passes over this end (`SO_PASSRIGHTS` of 0), where the kernel has it.
+/// Makes this end refuse descriptors from its peer (`SO_PASSRIGHTS` of 0), where the kernel supports that.
 pub fn refuse_descriptors(end: BorrowedFd<'_>) {
     const SO_PASSRIGHTS: libc::c_int = 83;
     let off: libc::c_int = 0;
-    // SAFETY: option value and length are valid for the call. A kernel without it answers ENOPROTOOPT, and the
-    // receiver's lack of recvmsg room for descriptors is what remains.
+    // SAFETY: option value and length are valid for the call. A kernel without the option answers ENOPROTOOPT; the receiver
+    // then still has no room for descriptors in its recvmsg.
     unsafe {
         libc::setsockopt(
             end.as_raw_fd(),
@@ -89,7 +89,7 @@ pub fn refuse_descriptors(end: BorrowedFd<'_>) {
     }
 }
 
-/// Sends one message with descriptors; never waits.
+/// Sends one message with descriptors; never blocks.
 ///
 /// # Errors
 /// `WouldBlock` when the receiver does not read; else what the kernel says.
@@ -102,7 +102,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]
     Ok(())
 }
 
-/// Hands a listener over: the one message of a process that is half sealed, by a call of its own kind.
+/// Passes a listener: the one message of a process that is half sealed, in a form of its own that the first filter allows.
 pub(crate) fn hand_over(socket: BorrowedFd<'_>, bytes: &[u8], listener: &OwnedFd) -> io::Result<()> {
     let flags = MsgFlags::from_bits_retain(crate::filters::HAND_OVER);
     let raw = [listener.as_raw_fd()];
@@ -111,7 +111,7 @@ pub(crate) fn hand_over(socket: BorrowedFd<'_>, bytes: &[u8], listener: &OwnedFd
     Ok(())
 }
 
-/// Sends one message without descriptors; never waits. Needs `sendto` alone.
+/// Sends one message without descriptors; never blocks. Needs `sendto` alone.
 ///
 /// # Errors
 /// As [`send`].
@@ -120,11 +120,11 @@ pub fn send_plain(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Receives one message of exactly `N` bytes with its descriptors; `None` at the end or for a shorter one.
+/// Receives one message of exactly `N` bytes with its descriptors; `None` at the end of the stream or for a shorter one.
 ///
 /// # Errors
-/// `WouldBlock` when there is none and the socket does not block; `EMSGSIZE` for a longer one, of which the kernel
-/// gives the beginning and drops the rest: that is no message, whatever it begins with. Else what the kernel says.
+/// `WouldBlock` when there is none and the socket does not block; `EMSGSIZE` for a longer one, which the kernel truncates: it
+/// is not accepted, whatever its beginning. Else the kernel's error.
 pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8; N], Vec<OwnedFd>)>> {
     let mut bytes = [0; N];
     let mut room = nix::cmsg_space!([RawFd; MOST]);
@@ -155,7 +155,7 @@ pub fn receive<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<([u8
     Ok((length == N).then_some((bytes, descriptors)))
 }
 
-/// Looks at the next `N` bytes and takes none of them, nor any descriptor that came with them; `None` at the end or while there
+/// Reads the next `N` bytes and leaves them, and their descriptors, in the socket; `None` at the end of the stream or while there
 /// are fewer.
 ///
 /// # Errors
@@ -164,7 +164,7 @@ pub fn peek<const N: usize>(socket: BorrowedFd<'_>) -> io::Result<Option<[u8; N]
     read_only(socket, MsgFlags::MSG_PEEK)
 }
 
-/// Takes the next `N` bytes. Descriptors that came with them never become this process's: the kernel lets go of them.
+/// Reads the next `N` bytes. The kernel drops descriptors that came with them: they never become this process's.
 ///
 /// # Errors
 /// As [`peek`].
@@ -178,8 +178,8 @@ fn read_only<const N: usize>(socket: BorrowedFd<'_>, flags: MsgFlags) -> io::Res
     Ok((length == N).then_some(bytes))
 }
 
-/// Closes what the kernel installed of a message whose descriptors did not all fit: nix gives no way to them, and
-/// whoever sends too many would otherwise use up the receiver's.
+/// Closes the descriptors that the kernel installed of a message with too many for the buffer. nix gives no access to them, and a
+/// peer could otherwise use up the receiver's descriptors.
 fn close_installed(room: &[u8]) {
     let length = room.first_chunk().map_or(0, |length| usize::from_ne_bytes(*length));
     let installed = room.get(size_of::<libc::cmsghdr>()..length).unwrap_or_default();
@@ -192,7 +192,7 @@ fn close_installed(room: &[u8]) {
 /// A pipe: (reader, writer).
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?)
 }
@@ -200,7 +200,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Memory with these bytes that nobody can change any more.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn sealed_memory(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
     use nix::fcntl::{FcntlArg, SealFlag, fcntl};
     use std::io::{Seek, SeekFrom};
@@ -217,7 +217,7 @@ pub fn sealed_memory(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
 /// Sets how long a blocking receive on this socket waits, seconds.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn set_patience(socket: BorrowedFd<'_>, seconds: i64) -> io::Result<()> {
     let patience = nix::sys::time::TimeVal::seconds(seconds);
     nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::ReceiveTimeout, &patience)?;
@@ -243,7 +243,7 @@ mod tests {
 
     // Holds B-01.
     #[test]
-    fn a_longer_message_is_refused_though_its_beginning_would_do_and_its_descriptors_are_closed() {
+    fn a_longer_message_is_refused_and_its_descriptors_are_closed() {
         let (a, b) = frame_pair().unwrap();
         let (reader, writer) = pipe().unwrap();
         send(a.as_fd(), &[7; 9], &[writer.as_fd()]).unwrap();

@@ -1,5 +1,5 @@
-//! Where a runner may work: the same places for a runner and for the twin that tries its jail. Fixed in the jail; in
-//! mode flat the directory it was started in and its temporary folder.
+//! The folders that a runner may use, and equally the probe of its jail. They are fixed in the jail; in mode flat they are the
+//! directory that it was started in and its temporary folder.
 
 use crate::seal::RunnerPlaces;
 use manifest::command::Mode;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 /// System folders that programs are started from.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/skills"];
-/// In the jail all of `/etc` is the jail's own; on the host only what programs look up.
+/// In the jail all of `/etc` is the jail's own; on the host only the files that programs read.
 const ETC_FLAT: &[&str] =
     &["/etc/ld.so.cache", "/etc/ssl", "/etc/alternatives", "/etc/localtime", "/etc/passwd", "/etc/group"];
 /// Terminals of the jail's own.
 const TERMINALS: &[&str] = &["/dev/pts"];
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-/// What is writable in a jail. The workspace is mounted late, and landlock looks at what lies above a mountpoint.
+/// Writable folders of a jail. The workspace is mounted late, and landlock checks the folder above a mountpoint.
 const WORK: &[&str] = &["/ws", "/tmp"];
 
 impl RunnerPlaces {
-    /// The places of a runner of this row and mode; `workspace` and `tmp` are looked at in mode flat alone.
+    /// The places of a runner of this row and mode; `workspace` and `tmp` matter in mode flat alone.
     #[must_use]
     pub fn of(row: &Row, mode: Mode, workspace: &Path, tmp: &Path) -> Self {
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();

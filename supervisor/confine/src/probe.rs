@@ -1,6 +1,5 @@
-//! Asks the kernel, by trying, which mode it can hold. A kernel may grant a hollow user namespace, so one is
-//! made and mounted in, in a child that ends; and a filter around agentd may refuse what seals a process, so one is
-//! sealed. Nothing of agentd itself is changed.
+//! Finds out by trying which mode the kernel supports. A kernel may grant a hollow user namespace, so a child makes one and mounts
+//! in it; and a filter around agentd may refuse the calls that seal a process, so a child seals itself. agentd itself is unchanged.
 
 use crate::landlocked::{self, LandlockFault};
 use crate::namespaces::become_root_of_own_namespace;
@@ -14,7 +13,7 @@ use nix::unistd::Pid;
 use std::error::Error;
 use std::io;
 
-/// Why a mode cannot be held here. Each names the layer and the remedy.
+/// The reason why a mode is not supported. Each names the layer and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ModeFault {
     /// Mode system needs root.
@@ -29,13 +28,13 @@ pub enum ModeFault {
     NoNamespaces {
         /// The mode.
         mode: &'static str,
-        /// The kernel's word.
+        /// The kernel's error.
         cause: io::Error,
     },
     /// Landlock.
     #[error(transparent)]
     Landlock(#[from] LandlockFault),
-    /// What seals a process is there, and may not be used.
+    /// A layer of the seal exists and may not be used.
     #[error(
         "mode {mode}: layer {layer}, every row: a process may not seal itself ({cause}); let the system call filter of a \
          service or container allow {calls}"
@@ -45,9 +44,9 @@ pub enum ModeFault {
         mode: &'static str,
         /// The layer.
         layer: &'static str,
-        /// What it asks the kernel by.
+        /// The system calls that set it up.
         calls: &'static str,
-        /// The kernel's word.
+        /// The kernel's error.
         cause: io::Error,
     },
 }
@@ -55,12 +54,12 @@ pub enum ModeFault {
 /// Checks that every layer of `mode` is there.
 ///
 /// # Errors
-/// [`ModeFault`]: which layer is missing, and the remedy.
+/// [`ModeFault`]: the missing layer and the remedy.
 pub fn require(mode: Mode) -> Result<(), ModeFault> {
     let sealed = |layer, calls, act: fn() -> io::Result<()>| {
         attempt(act).map_err(|cause| ModeFault::NoSeal { mode: mode.name(), layer, calls, cause })
     };
-    // A filter may kill whoever as much as asks for the version.
+    // A filter may kill a process that only asks for the version.
     sealed("landlock", "landlock_*", || {
         sys::landlock_abi();
         Ok(())
@@ -88,21 +87,21 @@ fn namespaces(mode: Mode) -> Result<(), ModeFault> {
     tried.map_err(|cause| ModeFault::NoNamespaces { mode: mode.name(), cause })
 }
 
-/// As every row does, with no file to be opened.
+/// Landlocks as every row does, with no file to be opened.
 fn landlocks() -> io::Result<()> {
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
     landlocked::restrict(&[], false).map_err(|fault| errno(&fault))
 }
 
-/// As every row does, with a listener and everything allowed.
+/// Installs a filter as every row does, with a listener, that allows everything.
 fn filters() -> io::Result<()> {
     sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
-    // `linux/bpf_common.h`: give an answer.
+    // `linux/bpf_common.h`: return a value.
     let all = [libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }];
     seccomp::install(&all, libc::SECCOMP_FILTER_FLAG_NEW_LISTENER).map(drop)
 }
 
-/// The kernel's word behind a fault.
+/// The kernel's error behind a fault.
 fn errno(fault: &LandlockFault) -> io::Error {
     let mut cause: Option<&(dyn Error + 'static)> = Some(fault);
     while let Some(error) = cause {

@@ -1,6 +1,5 @@
-//! A runner's root: a small read-only tree in memory with the system's programs, a minimal `/dev` and a place for the
-//! workspace, of which each runner gets a copy; and what each mounts for itself in it, its own `/proc` and a `/tmp` in
-//! memory.
+//! A runner's root: a small read-only tree in memory with the system's programs, a minimal `/dev` and a mountpoint for the workspace.
+//! Each runner gets a copy of it, and mounts its own `/proc` and a `/tmp` in memory in it.
 
 use crate::namespaces::{NODEV, NOSUID, RDONLY};
 use crate::sys;
@@ -16,15 +15,15 @@ use std::path::Path;
 
 /// Folders of programs and libraries. On a merged-/usr system all but the first are links into it.
 const SYSTEM: &[&str] = &["usr", "bin", "sbin", "lib", "lib32", "lib64"];
-/// What programs look up under `/etc`; the rest of it is the host's business.
+/// The files of `/etc` that programs read; the rest of it is not shown.
 const ETC: [&str; 7] =
     ["ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "ssl", "localtime", "mime.types"];
 /// Device nodes that programs need.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom"];
-/// `/tmp` of a runner, in memory; `/dev/shm` is a link to it, so that both have one budget.
+/// Options of a runner's `/tmp`, in memory; `/dev/shm` is a link to it, so that both share one budget.
 const TMP: &CStr = c"mode=1777,size=128m,nr_inodes=16384";
-/// Where the workspace is put. Landlock looks at what lies above a mountpoint and never at the mountpoint itself, so what
-/// comes late has a folder of its own above it, on which the rule lies; `/workspace` is a link.
+/// The mountpoint of the workspace. Landlock checks the folder above a mountpoint and never the mountpoint itself, so the workspace,
+/// which is mounted late, has a folder of its own above it with the rule; `/workspace` is a link.
 pub(crate) const MOUNTPOINT: &CStr = c"/ws/s";
 /// The inode of the first user namespace of a machine, `PROC_USER_INIT_INO` of `linux/proc_ns.h`.
 const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
@@ -53,33 +52,33 @@ pub(crate) fn build(stage: &Path) -> io::Result<()> {
     etc(&stage.join("etc"))?;
     devices(&stage.join("dev"))?;
     if fs::metadata("/proc/self/ns/user")?.ino() != FIRST_USER_NAMESPACE {
-        // Elsewhere than in the first one the kernel lets a new /proc be mounted only where a whole one is in sight. The
-        // runner's own comes over this one, and no runner can take it away.
+        // In another namespace than the first the kernel allows a new /proc only where a whole one is visible. The runner's own is
+        // mounted over this one, and no runner can unmount it.
         let here = stage.join("proc");
         mount(Some("/proc"), &here, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;
-        // Not read-only: then the kernel would have the new one be so too.
+        // Not read-only: the kernel would then require the new one to be read-only too.
         sys::mount_setattr(libc::AT_FDCWD, &c_path(&here)?, true, NOSUID | NODEV, None)?;
     }
     Ok(())
 }
 
-/// What a runner mounts over its copy of the tree, which is its root already. Allocates nothing.
+/// Mounts a runner's own file systems over its copy of the tree, which is its root already. Allocates nothing.
 pub(crate) fn own_mounts() -> nix::Result<()> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     mount(Some(c"proc"), c"/proc", Some(c"proc"), flags | MsFlags::MS_NOEXEC, None::<&CStr>)?;
     mount(Some(c"tmpfs"), c"/tmp", Some(c"tmpfs"), flags, Some(TMP))
 }
 
-/// The terminals of a jail: a file system of its own, which knows of no other. Allocates nothing.
+/// Mounts the terminals of a jail: a file system of its own, separate from all others. Allocates nothing.
 pub(crate) fn own_terminals() -> nix::Result<()> {
     let options = Some(c"newinstance,ptmxmode=0666,mode=0620,max=16");
     mount(Some(c"devpts"), c"/dev/pts", Some(c"devpts"), MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC, options)
 }
 
-/// What tells whether the host's files that the tree shows one by one are still the same.
+/// Identifies the host's files that the tree shows one by one.
 pub(crate) type Fingerprint = [Option<(u64, u64)>; ETC.len()];
 
-/// Device and inode of each of them; folders are followed by themselves.
+/// Device and inode of each; folders show the host's changes by themselves.
 pub(crate) fn fingerprint() -> Fingerprint {
     ETC.map(|name| {
         let meta = fs::metadata(Path::new("/etc").join(name)).ok().filter(fs::Metadata::is_file)?;
@@ -87,8 +86,8 @@ pub(crate) fn fingerprint() -> Fingerprint {
     })
 }
 
-/// Shows the state directory at `/tmp/state` of a private `/tmp`, and begins in `folder` there. Programs look
-/// their folder up by its path (SQLite does), and the folders above the state directory may be closed to others.
+/// Shows the state directory at `/tmp/state` of a private `/tmp`, and changes to `folder` there. Programs look up their folder by
+/// its path (SQLite does), and the folders above the state directory may be closed to other users.
 pub(crate) fn enter_state(state: &Path, folder: &str) -> io::Result<()> {
     let held = fs::File::open(state)?;
     let here = Path::new(manifest::STATE_INSIDE);
@@ -101,7 +100,7 @@ pub(crate) fn enter_state(state: &Path, folder: &str) -> io::Result<()> {
     Ok(chdir(&here.join(folder))?)
 }
 
-/// Makes `stage` the root, lets go of the host's, and makes the root itself read-only.
+/// Makes `stage` the root, detaches the host's, and makes the root itself read-only.
 pub(crate) fn enter(stage: &Path) -> io::Result<()> {
     chdir(stage)?;
     pivot_root(".", ".")?;
@@ -114,7 +113,7 @@ fn tmpfs(at: &Path, options: &str, flags: MsFlags) -> io::Result<()> {
     Ok(mount(Some("tmpfs"), at, Some("tmpfs"), flags, Some(options))?)
 }
 
-/// A read-only face of one of the host's folders, or the link that it is.
+/// Shows one of the host's folders read-only, or makes the same link.
 fn system(stage: &Path, name: &str) -> io::Result<()> {
     let (host, here) = (Path::new("/").join(name), stage.join(name));
     match fs::symlink_metadata(&host) {
@@ -134,7 +133,7 @@ fn etc(here: &Path) -> io::Result<()> {
     }
     for name in ETC {
         let (host, here) = (Path::new("/etc").join(name), here.join(name));
-        // Followed, since what matters is the file and not how this distribution keeps it.
+        // Links are followed: the content matters, not how a distribution stores it.
         match fs::metadata(&host) {
             Err(_) => continue,
             Ok(meta) if meta.is_dir() => fs::create_dir(&here)?,
@@ -155,14 +154,14 @@ fn devices(here: &Path) -> io::Result<()> {
     {
         symlink(target, here.join(name))?;
     }
-    // Empty but for a jail that mounts terminals of its own there.
+    // Empty except in a jail that mounts terminals of its own there.
     fs::create_dir(here.join("pts"))?;
     fs::set_permissions(here.join("pts"), fs::Permissions::from_mode(0o755))?;
     symlink("pts/ptmx", here.join("ptmx"))?;
     symlink("/tmp", here.join("shm"))
 }
 
-/// Submounts come along, and all of it turns read-only: attributes are only ever set, so a mount that an outer
+/// Binds with submounts and makes all of it read-only. Attributes are only set and never cleared, so that a mount which an outer
 /// user namespace has locked does not refuse.
 fn bind_read_only(host: &Path, here: &Path) -> io::Result<()> {
     mount(Some(host), here, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)?;

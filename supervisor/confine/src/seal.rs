@@ -1,5 +1,5 @@
-//! `seal(row)`: the second moment. In the process, after it opened its files and before it serves, while it has
-//! one thread. What serves demands the [`Sealed`] token, so serving unsealed does not compile.
+//! `seal(row)`: the second moment of confinement, in the process after it opened its files and before it serves, while it has one
+//! thread. Serving requires the [`Sealed`] token, so a process that serves unsealed does not compile.
 
 use crate::filters::Tells;
 use crate::landlocked::{self, Beneath, LandlockFault};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Sealed(());
 
-/// Why a process could not be sealed. It must not serve.
+/// The reason why a process could not be sealed. It must not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum SealFault {
     /// It has more than one thread, and landlock and seccomp bind the calling thread alone.
@@ -39,12 +39,12 @@ pub enum SealFault {
     Seccomp(#[from] SeccompFault),
 }
 
-/// Makes this process undumpable: the first statement of every main, since exec undoes it. Nobody of the same
-/// uid can then attach to it, read its memory or its descriptors, and it leaves no core. And has it end with its
-/// first panic, whatever it was built with: a task that unwound would leave the others to go on without it.
+/// Makes this process undumpable: the first statement of every main, since exec undoes it. No process of the same uid can then
+/// attach to it or read its memory or its descriptors, and it leaves no core. Also makes it end with its first panic, however it was
+/// built: after an unwound task the others would go on.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn harden() -> io::Result<()> {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -54,16 +54,16 @@ pub fn harden() -> io::Result<()> {
     sys::prctl(libc::PR_SET_DUMPABLE, 0, 0).map(drop)
 }
 
-/// Who hears of what a sealed process tries and may not.
+/// The receiver of a sealed process's refused calls.
 #[derive(Clone, Copy, Debug)]
 pub enum Watch<'a> {
-    /// agentd, which is handed the listener over this socket.
+    /// agentd, which gets the listener over this socket.
     Agentd(BorrowedFd<'a>),
-    /// agentd, which hears of every call and lets through what the row allows: for the tests that look for rules which
+    /// agentd, which is notified of every call and lets through those that the row allows: for the tests that look for rules which
     /// nothing needs.
     #[cfg(debug_assertions)]
     Recording(BorrowedFd<'a>),
-    /// Nobody: the kernel itself kills, or answers. For twins, whose every act is one that they may not do.
+    /// Nobody: the kernel itself kills or refuses. For probes, whose every act is forbidden.
     Nobody,
 }
 
@@ -79,14 +79,14 @@ pub fn seal(row: &Row, mode: Mode, watch: Watch<'_>) -> Result<Sealed, SealFault
     restrict(row, &files, watch)
 }
 
-/// Where a runner may work; the same within the jail, or on the host in flat mode.
+/// The places that a runner may use, within the jail or on the host in mode flat.
 #[derive(Debug)]
 pub struct RunnerPlaces {
-    /// Folders it may read, write and execute in: the workspace and its temporary folder.
+    /// Folders that it may read, write and execute in: the workspace and its temporary folder.
     pub work: Vec<PathBuf>,
-    /// Folders and files it may read and execute: the system, and its skills.
+    /// Folders and files that it may read and execute: the system, and its skills.
     pub system: Vec<PathBuf>,
-    /// Folders it may only read.
+    /// Folders that it may only read.
     pub read: Vec<PathBuf>,
     /// Device nodes.
     pub devices: Vec<PathBuf>,
@@ -114,7 +114,7 @@ pub fn seal_runner(
     restrict(row, &files, watch)
 }
 
-/// Landlock, then seccomp, whose filters are made before: landlock may take what making them needs.
+/// Applies landlock, then seccomp, whose filters are made before: making them may need files that landlock refuses.
 fn restrict(row: &Row, files: &[(&Path, Beneath)], watch: Watch<'_>) -> Result<Sealed, SealFault> {
     let network = row.network != Network::None;
     let (socket, tells) = match watch {
@@ -135,7 +135,7 @@ fn restrict(row: &Row, files: &[(&Path, Beneath)], watch: Watch<'_>) -> Result<S
     Ok(Sealed(()))
 }
 
-/// What must hold before a process is sealed.
+/// Checks that a process may be sealed.
 fn ready(mode: Mode) -> Result<(), SealFault> {
     landlocked::require(mode)?;
     let threads = sys::threads()?;
@@ -151,7 +151,7 @@ fn ready(mode: Mode) -> Result<(), SealFault> {
     Ok(())
 }
 
-/// agentd starts every process in its own folder. None of what is opened before the seal alone.
+/// The path of a place of an actor, which agentd starts in its own folder; `None` for a file that is opened only before the seal.
 fn path(place: Place) -> Option<PathBuf> {
     match place {
         Place::Own => Some(PathBuf::from(".")),

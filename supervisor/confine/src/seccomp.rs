@@ -1,9 +1,9 @@
-//! seccomp: the row's groups as filters. What a row does not list is stopped and told to agentd, which answers it or
-//! ends the process; a process that nobody watches is ended, or answered, by the kernel.
+//! seccomp: the row's groups as filters. A call that a row does not list is stopped, and agentd is notified and refuses it or ends
+//! the process; for a process that is not watched the kernel itself does so.
 //!
-//! The listener comes with the first filter and is handed over by a `sendmsg` that this filter lets through and the last
-//! one takes away, together with `seccomp` itself: of several filters the kernel takes the strictest answer. A closed
-//! listener, as after agentd's end, makes every such call fail with ENOSYS: nothing is ever let through by its absence.
+//! The listener comes with the first filter. It is passed by a `sendmsg` that this filter allows and the last one refuses, together
+//! with `seccomp` itself: of several filters the kernel takes the strictest answer. If the listener is closed, as after agentd's
+//! end, every such call fails with ENOSYS: nothing is ever let through by its absence.
 
 use crate::filters::{self, FilterFault, Tells, Watched};
 use manifest::Row;
@@ -12,42 +12,42 @@ use std::borrow::Cow;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// Why a filter could not be made or applied.
+/// The reason why a filter could not be made or applied.
 #[derive(Debug, thiserror::Error)]
 pub enum SeccompFault {
     /// It could not be made.
     #[error(transparent)]
     Make(#[from] FilterFault),
-    /// The kernel did not take it.
+    /// The kernel did not accept it.
     #[error("the kernel refuses the seccomp filter: {0}")]
     Apply(io::Error),
-    /// agentd did not take the listener.
+    /// agentd did not accept the listener.
     #[error("the listener cannot be handed to agentd: {0}")]
     HandOver(io::Error),
 }
 
-/// What the kernel takes: one instruction after the other.
+/// A program for the kernel: one instruction after the other.
 type Program = Cow<'static, [libc::sock_filter]>;
 
-/// The filters of a row that a build has made.
+/// The filters of a row that the build has made.
 struct Made {
     /// The number of its process.
     process: u8,
     listening: &'static [libc::sock_filter],
-    /// Where the process's own pid stands in it.
+    /// The positions of the process's own pid in it.
     own: &'static [usize],
     last: &'static [libc::sock_filter],
 }
 
 include!(concat!(env!("OUT_DIR"), "/filters.rs"));
 
-/// The filters of a process that agentd watches, as the kernel takes them.
+/// The filters of a process that agentd watches.
 pub(crate) struct Ready {
     listening: Program,
     last: Program,
 }
 
-/// Those of a row, for this process: what the build has made, or, where it has not, made now.
+/// The filters of a row for this process: made by the build, or now where it has made none.
 pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Ready, SeccompFault> {
     let own = std::process::id();
     let made = MADE.iter().find(|made| tells == Tells::Refusals && made.process == row.process.number());
@@ -64,7 +64,7 @@ pub(crate) fn watched(row: &Row, tells: Tells) -> Result<Ready, SeccompFault> {
     Ok(Ready { listening, last: Cow::Borrowed(made.last) })
 }
 
-/// The same in the kernel's own type.
+/// Converts a program to the kernel's own type.
 fn program(made: &BpfProgram) -> Program {
     let step = |step: &seccompiler::sock_filter| libc::sock_filter {
         code: step.code,
@@ -76,8 +76,8 @@ fn program(made: &BpfProgram) -> Program {
 }
 
 impl Ready {
-    /// Applies them to this thread, which is the only one. `hand_over` gives the listener to agentd; until it has, no
-    /// call is made here that the row does not list.
+    /// Applies them to this thread, which is the only one. `hand_over` passes the listener to agentd; until it has, no call is made
+    /// that the row does not list.
     pub(crate) fn apply(
         &self,
         hand_over: impl FnOnce(&OwnedFd) -> io::Result<()>,
@@ -92,7 +92,7 @@ impl Ready {
     }
 }
 
-/// The filters of a row for a process that nobody watches, in the order they are applied.
+/// The filters of a row for a process that is not watched, in the order in which they are applied.
 pub(crate) fn unwatched(row: &Row) -> Result<Vec<Program>, SeccompFault> {
     Ok(filters::unwatched(row, std::process::id())?.iter().map(program).collect())
 }
@@ -102,8 +102,7 @@ pub(crate) fn apply(filters: &[Program]) -> Result<(), SeccompFault> {
     filters.iter().try_for_each(|filter| install(filter, 0).map(drop).map_err(SeccompFault::Apply))
 }
 
-/// Installs one filter. no_new_privs is set already; seccompiler would set it again, which a filter before this one
-/// need not allow.
+/// Installs one filter. no_new_privs is set already; seccompiler would set it again, which an earlier filter may refuse.
 pub(crate) fn install(filter: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<RawFd> {
     let length = u16::try_from(filter.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
@@ -120,7 +119,7 @@ mod tests {
 
     // Holds P2-11.
     #[test]
-    fn what_the_build_has_made_is_what_is_made_of_the_table_for_every_row_and_any_pid() {
+    fn the_built_filters_are_those_of_the_table_for_every_row_and_any_pid() {
         assert_eq!(MADE.len(), TABLE.len());
         for row in TABLE {
             let (made, now) = (watched(row, Tells::Refusals).unwrap(), std::process::id());

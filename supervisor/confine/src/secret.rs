@@ -1,6 +1,6 @@
-//! A page for keys that outlives the process which uses it: agentd makes it and never looks into it, and who it is handed
-//! to maps it before its seal. Where the kernel has `memfd_secret` no other mapping shows it, the kernel's own neither,
-//! and it is never written to a swap device.
+//! A page for keys that outlives the process which uses it: agentd makes it and never maps it, and the process that gets it maps it
+//! before its seal. Where the kernel has `memfd_secret`, no other mapping shows the page, not even the kernel's own, and it is never
+//! written to a swap device.
 
 use crate::sys::check;
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -8,27 +8,27 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 
-/// Bytes of it: one page, of the smallest size that there is.
+/// Its size in bytes: one page of the smallest size that exists.
 pub const BYTES: usize = 4096;
 
-/// Makes one, all zeros.
+/// Makes a page of zeros.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn page() -> io::Result<OwnedFd> {
     // SAFETY: the call takes flags alone and gives a descriptor.
     let made = check(unsafe { libc::syscall(libc::SYS_memfd_secret, libc::O_CLOEXEC) });
     let page = match made.ok().and_then(|raw| RawFd::try_from(raw).ok()) {
         // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
         Some(raw) => unsafe { OwnedFd::from_raw_fd(raw) },
-        // Older kernels, and such as have it switched off: what is left is memory without a name.
+        // Older kernels, and those that have it switched off, have only memory without a name.
         None => memfd_create(c"keys", MFdFlags::MFD_CLOEXEC)?,
     };
     nix::unistd::ftruncate(page.as_fd(), BYTES as libc::off_t)?;
     Ok(page)
 }
 
-/// Such a page, mapped.
+/// A mapped page.
 #[derive(Debug)]
 pub struct Mapped {
     at: NonNull<u8>,
@@ -41,9 +41,9 @@ impl Mapped {
     /// Maps it and locks it in memory, as far as the kernel lets it; the descriptor is closed.
     ///
     /// # Errors
-    /// It is no page of [`page`], or may not be mapped: a limit on locked memory.
+    /// It is no page of [`page`], or may not be mapped because of a limit on locked memory.
     pub fn new(page: OwnedFd) -> io::Result<Self> {
-        // Beyond the end of a shorter file there is nothing to map but a SIGBUS.
+        // Beyond the end of a shorter file an access is a SIGBUS.
         if nix::sys::stat::fstat(page.as_fd())?.st_size != BYTES as libc::off_t {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -54,13 +54,13 @@ impl Mapped {
             return Err(io::Error::last_os_error());
         }
         let at = NonNull::new(at.cast::<u8>()).ok_or(io::ErrorKind::InvalidData)?;
-        // SAFETY: the range is the mapping just made. Pages of memfd_secret are locked anyway; for others a limit may say
-        // no, and they stay as they are.
+        // SAFETY: the range is the mapping just made. Pages of memfd_secret are locked anyway; for others a limit may refuse the
+        // lock, and they stay as they are.
         unsafe { libc::mlock(at.as_ptr().cast(), BYTES) };
         Ok(Self { at })
     }
 
-    /// `N` bytes from `from` on; `None` where they would be beyond its end.
+    /// Reads `N` bytes from `from` on; `None` beyond the end.
     #[must_use]
     pub fn read<const N: usize>(&self, from: usize) -> Option<[u8; N]> {
         let mut bytes = [0; N];
@@ -72,14 +72,13 @@ impl Mapped {
         Some(bytes)
     }
 
-    /// Puts these bytes there; false where they would be beyond its end. It is volatile: a key that is overwritten is so
-    /// though nobody reads it again here.
+    /// Writes these bytes; false beyond the end. The write is volatile: a key is overwritten even if nothing reads it again here.
     pub fn write(&mut self, from: usize, bytes: &[u8]) -> bool {
         if from.checked_add(bytes.len()).is_none_or(|end| end > BYTES) {
             return false;
         }
         for (index, byte) in bytes.iter().enumerate() {
-            // SAFETY: the whole range was found to be within the mapping, which is this value's alone.
+            // SAFETY: the whole range was checked to be within the mapping, which is this value's alone.
             unsafe { self.at.add(from + index).write_volatile(*byte) };
         }
         true

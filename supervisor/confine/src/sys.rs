@@ -1,4 +1,4 @@
-//! The few system calls that no safe library wraps. Thin, one each, errno as `io::Error`.
+//! The few system calls that no safe library wraps: one thin function each, with errno as `io::Error`.
 
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use std::ffi::{CStr, c_void};
@@ -16,7 +16,7 @@ pub(crate) fn prctl(option: libc::c_int, a: u64, b: u64) -> io::Result<i32> {
     check(unsafe { libc::prctl(option, a, b, 0, 0) }.into()).map(|value| value as i32)
 }
 
-/// `landlock_create_ruleset` asked for its version: the landlock ABI of the kernel, 0 without landlock.
+/// The landlock ABI of the kernel; 0 without landlock.
 pub(crate) fn landlock_abi() -> i32 {
     // SAFETY: a null attribute of size 0 with the version flag is the documented query; nothing is written.
     let abi =
@@ -38,7 +38,7 @@ struct CloneArgs {
     tls: u64,
 }
 
-/// What `clone3` came back with.
+/// The two returns of `clone3`.
 pub(crate) enum Forked {
     /// This is the child.
     Child,
@@ -66,21 +66,21 @@ pub(crate) fn clone(namespaces: u64) -> io::Result<Forked> {
     }
 }
 
-/// What runs in a child that borrows this process's memory: its end status.
+/// The code of a child that borrows this process's memory; returns its exit status.
 pub(crate) type Borrowing = extern "C" fn(*mut c_void) -> libc::c_int;
 
 /// Bytes of the stack of such a child. It goes a dozen small frames deep.
 const STACK: usize = 128 * 1024;
 
-/// A child in the given new namespaces that borrows this process's memory and descriptors, so that nothing of it is copied;
-/// this process stands still until the child executes a program or ends. The caller must have one thread.
+/// Makes a child in the given new namespaces that borrows this process's memory and descriptors, so that nothing is copied. This
+/// process waits until the child executes a program or ends. The caller must have one thread.
 ///
-/// A child that changes its uid makes the memory it borrowed undumpable, and with that this process, which could then not
-/// open the namespaces of its next children where it lacks CAP_SYS_PTRACE: it is made what it was.
+/// A child that changes its uid makes the borrowed memory undumpable, and so this process, which could then not open the namespaces
+/// of its next children where it lacks CAP_SYS_PTRACE. This function restores the attribute.
 ///
 /// # Safety
-/// `act` gets `argument`, which must be what it expects. It must make nothing but system calls: what it allocated would
-/// stay allocated here, a lock that it took taken, a panic would unwind through frames that are not its own.
+/// `act` gets `argument`, which must be of the type that it expects. It may only make system calls: memory that it allocated would
+/// stay allocated here, a lock would stay locked, and a panic would unwind through frames of this process.
 pub(crate) unsafe fn borrow(
     namespaces: libc::c_int,
     act: Borrowing,
@@ -94,9 +94,9 @@ pub(crate) unsafe fn borrow(
     let dumpable = prctl(libc::PR_GET_DUMPABLE, 0, 0)?;
     let borrowed = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_FILES;
     let flags = namespaces | borrowed | libc::CLONE_PIDFD | libc::SIGCHLD;
-    // SAFETY: the stack's end is aligned to 16 bytes and the stack, `pidfd` and the argument outlive the child's use of
-    // them, since this thread, the only one, does not go on before the child has left this memory. errno, which they
-    // share, is read after that. What `act` does is the caller's promise.
+    // SAFETY: the stack's end is aligned to 16 bytes, and the stack, `pidfd` and the argument outlive the child's use of them,
+    // since this thread, the only one, does not go on before the child has left this memory. They share errno, which is read
+    // after that. The conduct of `act` is the caller's promise.
     let pid = unsafe {
         let top = stack.as_mut_ptr().add(stack.capacity());
         libc::clone(act, top.cast(), flags, argument, &raw mut pidfd)
@@ -105,15 +105,15 @@ pub(crate) unsafe fn borrow(
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?;
     cloned?;
     if dumpable == 1 {
-        // Of the two values that can be asked for neither is refused.
+        // Both values that PR_GET_DUMPABLE returns here may be set.
         drop(prctl(libc::PR_SET_DUMPABLE, 1, 0));
     }
     // SAFETY: the kernel has just made this descriptor for us, and nobody else owns it.
     Ok((pid, unsafe { OwnedFd::from_raw_fd(pidfd) }))
 }
 
-/// Leaves every further group. This and [`set_ids`] are the bare calls, which change this process alone: the C library's
-/// would tell other threads of it.
+/// Drops every supplementary group. This and [`set_ids`] are the bare system calls, which change only the calling thread: the C
+/// library's functions would signal other threads.
 pub(crate) fn drop_groups() -> io::Result<()> {
     // SAFETY: a length of 0 reads no list.
     check(unsafe { libc::syscall(libc::SYS_setgroups, 0_usize, std::ptr::null::<libc::gid_t>()) }).map(drop)
@@ -127,7 +127,7 @@ pub(crate) fn set_ids(uid: u32, gid: u32) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
 }
 
-/// Sets the CPU seconds of another process; a second after the signal that says so comes the one that kills.
+/// Sets the CPU seconds of another process; the hard limit, which kills, is a second above the soft one, which signals.
 pub(crate) fn limit_cpu(pid: libc::pid_t, seconds: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: seconds, rlim_max: seconds.saturating_add(1) };
     // SAFETY: the new limit is valid for the call and only read; the old one is not asked for.
@@ -135,30 +135,37 @@ pub(crate) fn limit_cpu(pid: libc::pid_t, seconds: u64) -> io::Result<()> {
     check(done.into()).map(drop)
 }
 
-/// Executes the program behind a descriptor with an empty environment, its words in a list that ends in null. Comes
-/// back only by failing; allocates nothing.
+/// Executes the program behind a descriptor with an empty environment and these arguments. Returns only on failure; allocates
+/// nothing.
 ///
 /// # Safety
-/// `words` must end in null, and its pointers point to strings that end in zero.
-pub(crate) unsafe fn execute_words(program: RawFd, words: &[*const libc::c_char]) -> io::Error {
+/// `arguments` must end in null, and its pointers point to strings that end in zero.
+pub(crate) unsafe fn execute_raw(program: RawFd, arguments: &[*const libc::c_char]) -> io::Error {
     let environment = [std::ptr::null::<libc::c_char>()];
     // SAFETY: both lists end in null; what they point to lives until exec replaces the image.
     unsafe {
         let flags = libc::AT_EMPTY_PATH;
-        libc::syscall(libc::SYS_execveat, program, c"".as_ptr(), words.as_ptr(), environment.as_ptr(), flags);
+        libc::syscall(
+            libc::SYS_execveat,
+            program,
+            c"".as_ptr(),
+            arguments.as_ptr(),
+            environment.as_ptr(),
+            flags,
+        );
     }
     io::Error::last_os_error()
 }
 
-/// Executes the program behind a descriptor with an empty environment. Comes back only by failing.
+/// Executes the program behind a descriptor with an empty environment. Returns only on failure.
 pub(crate) fn execute(program: RawFd, arguments: &[&CStr]) -> io::Error {
     let mut list: Vec<*const libc::c_char> = arguments.iter().map(|text| text.as_ptr()).collect();
     list.push(std::ptr::null());
     // SAFETY: the list has just been ended in null, and the strings live on.
-    unsafe { execute_words(program, &list) }
+    unsafe { execute_raw(program, &list) }
 }
 
-/// Ends a child that could not become what it should, without running anything of the parent's.
+/// Ends a child without running exit handlers of the parent.
 pub(crate) fn end(code: i32) -> ! {
     // SAFETY: `_exit` takes an integer and does not return.
     unsafe { libc::_exit(code) }
@@ -235,21 +242,20 @@ pub(crate) fn close_from(first: u32) -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) }).map(drop)
 }
 
-/// A table of descriptors of this child's own that has what lies below `first`, and nothing else is copied; until then it
-/// may share its parent's.
+/// Gives this child a table of descriptors of its own with only those below `first`; until then it may share its parent's.
 pub(crate) fn unshare_below(first: u32) -> io::Result<()> {
     // SAFETY: integers only; what is closed is closed in a table that is made by this very call.
     let done = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
     check(done).map(drop)
 }
 
-/// A copy of a descriptor at exactly `number`, which an exec closes.
+/// Copies a descriptor to exactly `number`; exec closes the copy.
 pub(crate) fn copy_to(descriptor: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
     // SAFETY: dup3 on a number that its caller owns; what was there is closed, by intent.
     check(unsafe { libc::dup3(descriptor.as_raw_fd(), number, libc::O_CLOEXEC) }.into()).map(drop)
 }
 
-/// A copy of a descriptor at exactly `number`, to be kept over exec.
+/// Copies a descriptor to exactly `number`; the copy stays open over exec.
 pub(crate) fn place(descriptor: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
     // SAFETY: dup2 on a number that this child has set aside; what was there is closed, by intent.
     check(unsafe { libc::dup2(descriptor.as_raw_fd(), number) }.into()).map(drop)
@@ -266,9 +272,9 @@ pub(crate) fn inherited(number: RawFd) -> Option<OwnedFd> {
     socket.then(|| unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// How many threads this process has.
+/// The number of threads of this process.
 pub(crate) fn threads() -> io::Result<usize> {
-    // Changes nothing, and is refused where there is another thread, or where somebody's filter refuses it always.
+    // Changes nothing; refused if there is another thread, or by a filter that refuses it always.
     if nix::sched::unshare(nix::sched::CloneFlags::CLONE_THREAD).is_ok() {
         return Ok(1);
     }

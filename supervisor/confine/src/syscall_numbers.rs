@@ -1,7 +1,7 @@
-//! Names of system calls to this machine's numbers. A name that this architecture lacks has no number and needs
-//! no rule; a name that nobody knows is an error of the table, which a test finds.
+//! The numbers of system calls on this machine, by name. A name that this architecture lacks has no number and needs no rule; an
+//! unknown name is an error of the table, which a test finds.
 
-/// What is known of a name.
+/// The result of looking up a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     /// Its number here.
@@ -12,7 +12,7 @@ pub(crate) enum Known {
     Nobody,
 }
 
-/// The number of the system call `name`. Every start of a process asks for some hundreds, so both lists are in order.
+/// The number of the system call `name`. Every start of a process looks up some hundreds, so both lists are sorted.
 pub(crate) fn number(name: &str) -> Known {
     let within = |list: &[(&str, i64)]| {
         let at = list.binary_search_by_key(&name, |(known, _)| *known).ok()?;

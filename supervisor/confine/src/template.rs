@@ -1,18 +1,17 @@
-//! The tree that every runner's root is a copy of, built once in a mount namespace of its own: programs, devices and a
-//! mountpoint for the workspace, all of it read-only. And the one way in which agentd reaches into a jail: to put the
-//! workspace there.
+//! The tree that every runner's root is a copy of, built once in a mount namespace of its own: programs, devices and a mountpoint
+//! for the workspace, all of it read-only. And the one way in which agentd reaches into a jail: to mount the workspace there.
 //!
-//! It must never hold anything of a turn: all runners share what lies in it.
+//! It must never hold anything of a turn, since all runners share it.
 
-use crate::child::{At, Child, LaunchFault, Step, die_with_parent};
-use crate::seats::Seats;
+use crate::child::{At, Child, LaunchFault, Step, die_with_parent, give_up, report_step, reported};
+use crate::descriptor_slots::DescriptorSlots;
 use crate::sys::{self, Forked};
 use crate::{passing, root};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::waitpid;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,13 +20,13 @@ use std::path::Path;
 /// agentd's exit status when it cannot leave a jail that it reached into: `EX_OSERR`.
 const LOST: i32 = 71;
 
-/// A mount namespace, kept by its descriptor alone, and agentd's own to come back to.
+/// A mount namespace that only its descriptor keeps alive, and agentd's own to return to.
 #[derive(Debug)]
 pub struct Template {
     namespace: OwnedFd,
     home: OwnedFd,
     made_of: root::Fingerprint,
-    seats: Seats,
+    slots: DescriptorSlots,
 }
 
 impl Template {
@@ -35,60 +34,56 @@ impl Template {
     /// be root of its own namespace already.
     ///
     /// # Errors
-    /// [`LaunchFault`]: which step failed, and why.
+    /// [`LaunchFault`]: the failed step and its cause.
     pub fn build(stage: &Path) -> Result<Self, LaunchFault> {
-        // First, since low numbers are what they are for.
-        let seats = Seats::reserve().at(Step::Descriptors)?;
+        // First, so that the numbers are low.
+        let slots = DescriptorSlots::reserve().at(Step::Descriptors)?;
         let home = File::open("/proc/self/ns/mnt").at(Step::Root)?.into();
         let made_of = root::fingerprint();
-        let (report, word) = passing::pipe().at(Step::Clone)?;
+        let (report, report_to) = passing::pipe().at(Step::Clone)?;
+        let parent = getpid().as_raw();
         match sys::clone(libc::CLONE_NEWNS as u64).at(Step::Clone)? {
             Forked::Child => {
                 drop(report);
-                // It must not outlive an agentd that is killed here.
-                let built = die_with_parent(None).at(Step::DeathSignal).and_then(|()| build_here(stage));
-                crate::child::tell(&word, built.err().as_ref());
-                loop {
-                    nix::unistd::pause();
-                }
+                hold(parent, &report_to, || build_here(stage))
             }
             Forked::Parent(pid, _pidfd) => {
-                drop(word);
-                let namespace = taken(pid, report);
+                drop(report_to);
+                let namespace = opened(pid, report);
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
                 let _ = waitpid(Pid::from_raw(pid), None);
-                Ok(Self { namespace: namespace?, home, made_of, seats })
+                Ok(Self { namespace: namespace?, home, made_of, slots })
             }
         }
     }
 
-    /// Returns whether the host's files that it shows by themselves (all but folders) are still those that it was made of: an
-    /// upgrade puts others in their place.
+    /// Returns true while the host's files that it shows one by one (all but folders) are the same as at its making: an upgrade
+    /// replaces them.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.made_of == root::fingerprint()
     }
 
-    /// Puts a detached tree into a jail as its workspace: late, from outside, at the one place for it. Must be called at
-    /// most once for a child, since the kernel would put a second one over the first.
+    /// Mounts a detached tree in a jail as its workspace, late and from outside. Must be called at most once for a child, since the
+    /// kernel would mount a second one over the first.
     ///
-    /// Ends this process if it cannot come back from the jail.
+    /// Ends this process if it cannot return from the jail.
     ///
     /// # Errors
-    /// ESRCH when the runner has ended; else what the kernel says.
+    /// ESRCH when the runner has ended; else the kernel's error.
     pub fn attach(&self, child: &Child, tree: BorrowedFd<'_>) -> io::Result<()> {
-        // The parent of a mountpoint is what landlock sees of it, and no path within the jail is the runner's to change.
+        // Landlock checks the parent of the mountpoint, and the runner can change no path above it.
         setns(&child.pidfd, CloneFlags::CLONE_NEWNS)?;
         let attached = sys::move_mount(tree, root::MOUNTPOINT);
         if setns(&self.home, CloneFlags::CLONE_NEWNS).is_err() {
-            // What would run on within a jail's mounts is worse than a host that starts again.
+            // agentd must not run on within a jail's mounts: the host is started again instead.
             sys::end(LOST);
         }
         attached
     }
 
-    pub(crate) const fn seats(&self) -> &Seats {
-        &self.seats
+    pub(crate) const fn slots(&self) -> &DescriptorSlots {
+        &self.slots
     }
 
     pub(crate) fn namespace(&self) -> BorrowedFd<'_> {
@@ -96,21 +91,45 @@ impl Template {
     }
 }
 
+/// The child's part: builds the tree, reports how that went, and holds the mount namespace until it is killed. It ends by itself
+/// where a step failed or where `parent`, agentd, has ended: even if that was before this child could ask for the death signal.
+fn hold(parent: i32, report: &OwnedFd, build: impl FnOnce() -> Result<(), LaunchFault>) -> ! {
+    if let Err(fault) = die_with_parent(Some(parent)).at(Step::DeathSignal).and_then(|()| build()) {
+        give_up(report, &fault);
+    }
+    report_step(report, None);
+    loop {
+        nix::unistd::pause();
+    }
+}
+
 fn build_here(stage: &Path) -> Result<(), LaunchFault> {
     make_private().at(Step::Private)?;
     root::build(stage).at(Step::Root)?;
-    // The host's tree is gone after this.
+    // The host's tree is unreachable after this.
     root::enter(stage).at(Step::Root)
 }
 
-fn taken(pid: i32, report: OwnedFd) -> Result<OwnedFd, LaunchFault> {
-    let mut word = [0; 5];
-    File::from(report).read_exact(&mut word).at(Step::Root)?;
-    crate::child::told(word)?;
+fn opened(pid: i32, report: OwnedFd) -> Result<OwnedFd, LaunchFault> {
+    let mut bytes = [0; 5];
+    File::from(report).read_exact(&mut bytes).at(Step::Root)?;
+    reported(bytes)?;
     Ok(File::open(format!("/proc/{pid}/ns/mnt")).at(Step::Root)?.into())
 }
 
-/// What is mounted here from now on, or on the host, stays apart.
+/// Keeps later mounts, here or on the host, apart.
 pub(crate) fn make_private() -> nix::Result<()> {
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::orphaned;
+
+    // Holds P7-07.
+    #[test]
+    fn a_template_builder_ends_if_agentd_died_before_the_death_signal() {
+        assert!(orphaned(|parent, report| hold(parent, report, || Ok(()))).is_some(), "it goes on");
+    }
 }

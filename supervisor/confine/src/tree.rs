@@ -1,28 +1,27 @@
-//! A filter as a tree over call numbers. seccompiler asks for one number after the other; the kernel runs a filter for
-//! every number when it is installed, and the list of a runner's row took it over a millisecond, the tree a tenth.
-//! What a rule asks of arguments, and the check of the architecture, are seccompiler's own.
+//! A filter as a tree over call numbers. seccompiler compares one number after the other. The kernel runs a filter for every number
+//! when it is installed: for the list of a runner's row this took over a millisecond, for the tree a tenth. The rules on arguments
+//! and the check of the architecture are seccompiler's own.
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch, sock_filter};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `linux/bpf_common.h`: load a word of the call's data, jump, jump if at least, give an answer.
+/// `linux/bpf_common.h`: load a word of the call's data, jump, jump if at least, return a value.
 const LOAD: u16 = 0x20;
 const JUMP: u16 = 0x05;
 const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const ANSWER: u16 = 0x06;
-/// Words that a conditional jump can step over, and one for a jump that has to be put between.
+/// The words that a conditional jump can step over, less one for a jump that has to be inserted.
 const REACH: usize = 255;
-/// How far back an answer is looked for: what is jumped to from there has other words between.
+/// The distance within which an answer is reused: a jump from there has other words between.
 const NEAR: usize = 128;
-/// Where the number stands in `struct seccomp_data`.
+/// The offset of the number in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 
-/// What is answered to some calls before it is looked at whether they are listed: wherever one of its rules holds, or
-/// always if it has none.
+/// Answers to some calls that come before the list: where one of the call's rules holds, or always if it has none.
 pub(crate) type Before = BTreeMap<i64, (Vec<SeccompRule>, SeccompAction)>;
 
-/// The same filter as seccompiler makes of this: what is in `rules`, and meets one of its rules if it has any, is `listed`.
+/// The same filter as seccompiler makes of this: a call that is in `rules`, and meets one of its rules if it has any, is `listed`.
 ///
 /// # Errors
 /// seccompiler's.
@@ -45,8 +44,8 @@ pub(crate) fn compile(
     Ok(with_shared_answers(program))
 }
 
-/// The same with fewer words: who jumps to an answer jumps to the last such answer in reach, and what nobody comes to any
-/// more is left out. What each alternative of each call ends in is then said a few times in all.
+/// The same program with fewer words: a jump to an answer goes to the last equal answer in reach, and unreachable words are removed.
+/// The answers of all alternatives of all calls are then there only a few times.
 fn with_shared_answers(mut program: BpfProgram) -> BpfProgram {
     for at in 0..program.len() {
         let ahead = program.get(at + 1..program.len().min(at + 2 + REACH)).unwrap_or_default();
@@ -63,7 +62,7 @@ fn with_shared_answers(mut program: BpfProgram) -> BpfProgram {
     without_dead_words(&program)
 }
 
-/// What is left if every word that nothing comes to is taken out.
+/// Removes every word that no path reaches.
 fn without_dead_words(program: &[sock_filter]) -> BpfProgram {
     let mut reached = BTreeSet::from([0]);
     for (at, step) in program.iter().enumerate() {
@@ -87,7 +86,7 @@ fn without_dead_words(program: &[sock_filter]) -> BpfProgram {
     program.iter().enumerate().filter(|(at, _)| reached.contains(at)).map(moved).collect()
 }
 
-/// What may come after a word.
+/// The words that may follow a word.
 fn after(at: usize, step: &sock_filter) -> [Option<usize>; 2] {
     let over = |words: usize| Some(at + 1 + words);
     match step.code {
@@ -98,19 +97,19 @@ fn after(at: usize, step: &sock_filter) -> [Option<usize>; 2] {
     }
 }
 
-/// Returns whether it is a jump that asks something, `BPF_JMP` of `linux/bpf_common.h`.
+/// Returns true for a conditional jump, `BPF_JMP` of `linux/bpf_common.h`.
 fn is_conditional(step: &sock_filter) -> bool {
     const CLASS: u16 = 0x07;
     const JUMPS: u16 = 0x05;
     step.code & CLASS == JUMPS && step.code != JUMP
 }
 
-/// The numbers from 0 on without a gap, in pieces that are answered alike. Every process of the host makes its filter
-/// before it serves, so all of it lies in two lists.
+/// All numbers from 0 on, in pieces with the same answer. Every process of the host makes its filter before it serves, so all of
+/// it lies in two lists.
 struct Pieces {
-    /// The first number of each piece, and where its words begin.
+    /// The first number of each piece, and the index of its first word.
     begins: Vec<(u32, usize)>,
-    /// What is done about each, one after the other.
+    /// The words of the pieces, one after the other.
     words: BpfProgram,
 }
 
@@ -145,7 +144,7 @@ impl Pieces {
         pieces
     }
 
-    /// Adds one, unless the last is answered just so.
+    /// Adds a piece, unless the last one has the same answer.
     fn add(&mut self, first: u32, write: impl FnOnce(&mut BpfProgram)) {
         let begin = self.words.len();
         write(&mut self.words);
@@ -162,8 +161,8 @@ impl Pieces {
         self.words.get(begin(piece)..begin(piece + 1)).unwrap_or_default()
     }
 
-    /// The tree over these pieces, its last word first: a jump is written when it is known how far it goes. Gives where its
-    /// first word is in that list.
+    /// The tree over these pieces, its last word first: a jump is written when its distance is known. Returns the index of its first
+    /// word in that list.
     fn branch(&self, from: usize, to: usize, reversed: &mut BpfProgram) -> usize {
         let middle = from + (to - from) / 2;
         let Some((pivot, _)) = self.begins.get(middle).filter(|_| from < middle) else {
@@ -171,7 +170,7 @@ impl Pieces {
         };
         let above = self.branch(middle, to, reversed);
         let below = self.branch(from, middle, reversed);
-        // One that is out of reach has a jump of its own before it.
+        // A piece that is out of reach has a jump of its own before it.
         let [above, below] = [above, below].map(|first| {
             if reversed.len() - first < REACH {
                 return first;
@@ -185,7 +184,7 @@ impl Pieces {
         reversed.len() - 1
     }
 
-    /// The words of one piece; of an answer alone, those of another that is in reach do.
+    /// The words of one piece; if it is only an answer, an equal one in reach is reused.
     fn leaf(&self, piece: usize, reversed: &mut BpfProgram) -> usize {
         let words = self.program(piece);
         if let [answer] = words {
@@ -200,14 +199,14 @@ impl Pieces {
     }
 }
 
-/// What is asked of the arguments of one call: each alternative steps over its answer where it does not hold. Whether one
-/// of them always holds.
+/// The words that check the arguments of one call: each alternative steps over its answer where it does not hold. Returns true if
+/// one of them always holds.
 fn alternatives(words: &mut BpfProgram, rules: Vec<SeccompRule>, answer: &sock_filter) -> bool {
     if rules.is_empty() {
         words.push(answer.clone());
         return true;
     }
-    // The word that the last alternative has loaded, where it let go with that word in hand.
+    // The word that the last alternative has loaded, if it failed with that word loaded.
     let mut known = None;
     for rule in rules {
         let asked = BpfProgram::from(rule);
@@ -225,8 +224,8 @@ fn alternatives(words: &mut BpfProgram, rules: Vec<SeccompRule>, answer: &sock_f
     false
 }
 
-/// The same where a call is listed, and the answer where it is not: alternatives that each compare one and the same word
-/// have one load and one answer. Whether nothing is left to be answered.
+/// The words of a listed call and the answer if it is not: alternatives that each compare one and the same word have one load and
+/// one answer. Returns true if nothing is left to be answered.
 fn one_of(
     words: &mut BpfProgram,
     rules: Vec<SeccompRule>,
@@ -251,7 +250,7 @@ fn one_of(
     true
 }
 
-/// The load and the comparison of what asks for no more.
+/// The load and the comparison of a rule that has only these.
 fn comparison(asked: &[sock_filter]) -> Option<(&sock_filter, &sock_filter)> {
     match asked {
         [load, compare]
@@ -263,7 +262,7 @@ fn comparison(asked: &[sock_filter]) -> Option<(&sock_filter, &sock_filter)> {
     }
 }
 
-/// What a rule asks, without the two jumps before it, by which seccompiler's own lists step over it: no jump goes back.
+/// The words of a rule without the two jumps before it, with which seccompiler's own lists step over it: no jump goes back.
 fn without_entry(rule: &[sock_filter]) -> &[sock_filter] {
     match rule {
         [enter, leave, asked @ ..] if (enter.code, enter.k, leave.code) == (JUMP, 1, JUMP) => asked,
@@ -377,7 +376,7 @@ mod tests {
 
     // Holds P2-11.
     #[test]
-    fn alternatives_that_look_at_the_same_word_and_at_others_are_each_answered() {
+    fn alternatives_on_the_same_word_and_on_others_are_each_answered() {
         let architecture = TargetArch::try_from(std::env::consts::ARCH).unwrap();
         let (otherwise, listed) = (SeccompAction::KillProcess, SeccompAction::Allow);
         let half = |argument, value| {

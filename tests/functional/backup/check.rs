@@ -61,7 +61,7 @@ fn what_this_program_would_run_is_said_while_the_host_runs_and_after_it() {
 
 // Holds P7-72.
 #[test]
-fn an_older_database_is_said_to_be_migrated_and_a_newer_one_or_a_bad_configuration_is_refused_by_name() {
+fn check_names_an_older_or_newer_database_and_a_bad_configuration() {
     let mut host = Host::start();
     let _ = host.chat("s", "remember: something");
     host.stop();

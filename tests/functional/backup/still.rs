@@ -43,7 +43,7 @@ fn go(processes: &[(String, i32)]) -> bool {
 }
 
 #[test]
-fn every_process_but_control_stands_still_until_it_is_told_to_go_on_and_that_is_on_the_record_first() {
+fn every_process_but_control_is_frozen_until_thawed_recorded_first() {
     let host = Host::start();
     let (all, control) = (others(&host), host.pid("control"));
     freeze(&host, 20_000).unwrap();
@@ -111,7 +111,7 @@ fn descendants(pid: i32) -> Vec<i32> {
 }
 
 #[test]
-fn a_process_that_dies_meanwhile_is_started_when_they_go_on_and_not_before() {
+fn a_process_that_dies_while_frozen_is_started_after_the_thaw() {
     let host = Host::start();
     let (memory, all) = (host.pid("memory"), others(&host));
     freeze(&host, 20_000).unwrap();
@@ -133,7 +133,7 @@ fn a_process_that_dies_meanwhile_is_started_when_they_go_on_and_not_before() {
 }
 
 #[test]
-fn standing_still_for_longer_than_beats_may_be_missed_ends_and_restarts_nobody() {
+fn a_freeze_longer_than_the_heartbeat_bound_restarts_nobody() {
     let host = Host::start();
     let all = others(&host);
     freeze(&host, 12_000).unwrap();
@@ -164,7 +164,7 @@ fn control_that_dies_meanwhile_comes_back_and_can_let_them_go_on() {
 }
 
 #[test]
-fn a_copy_that_is_interrupted_or_killed_leaves_no_file_and_no_host_that_stands_still() {
+fn an_interrupted_copy_leaves_no_file_and_no_frozen_host() {
     use nix::sys::signal::{Signal, kill as signal};
     let host = Host::start();
     let all = others(&host);

@@ -21,7 +21,7 @@ pub(super) enum Way {
     Tcp(u16, String),
 }
 
-/// What came back.
+/// A response.
 pub(super) struct Answer {
     pub(super) status: u16,
     /// Lines of the head, in lower case.

@@ -1,4 +1,4 @@
-//! What a request says and cannot mean is refused by name before anything is asked, in the words of its own API; and what it says
+//! A field of a request that cannot be honoured is refused by name before any model is asked, in the words of its own API; one that
 //! and can be done is not passed over.
 
 use super::client::Way;
@@ -10,7 +10,7 @@ const MODEL: &str = "offline/reader";
 
 // Holds P3-17.
 #[test]
-fn what_no_vendor_takes_is_refused_by_its_field_in_each_api_and_nothing_is_asked() {
+fn an_impossible_field_is_refused_by_name_in_each_api_unasked() {
     let host = Host::start();
     let way = Way::unix(&host);
     let calls = json!([{"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}]);

@@ -73,7 +73,7 @@ fn upstream() -> Upstream {
     })
 }
 
-/// What the provider was sent last.
+/// The last request to the provider.
 fn last(upstream: &Upstream) -> String {
     upstream.heard().pop().unwrap_or_default()
 }
@@ -85,7 +85,7 @@ fn is_answered(answer: &Answer, host: &Host) {
 
 // Holds P3-41.
 #[test]
-fn an_image_reaches_an_agent_s_model_byte_for_byte_in_each_api_and_later_turns_are_told_that_it_was_there() {
+fn an_image_reaches_its_model_byte_for_byte_and_later_turns_name_it() {
     let upstream = upstream();
     let host = Setup::default().config(&config(&upstream)).start();
     let way = Way::unix(&host);
@@ -129,7 +129,7 @@ fn an_image_reaches_an_agent_s_model_byte_for_byte_in_each_api_and_later_turns_a
 
 // Holds P3-42.
 #[test]
-fn an_image_for_an_agent_that_sees_none_is_refused_at_once_and_leaves_nothing() {
+fn an_image_for_an_agent_without_vision_is_refused_and_leaves_nothing() {
     let upstream = upstream();
     let host = Setup::default().config(&config(&upstream)).start();
     let way = Way::unix(&host);

@@ -25,7 +25,7 @@ fn call(way: &Way, path: &str, tool: &str, arguments: &Value) -> Value {
 
 // Holds P3-23.
 #[test]
-fn a_key_reaches_the_memory_of_its_owner_and_one_of_some_agents_alone_does_not() {
+fn a_key_reaches_its_owners_memory_and_one_bound_to_agents_none() {
     let (host, way) = on_tcp("[agent.helper]\n", &[]);
     let made = json!({ "title": "the lamp", "type": "decision", "narrative": "lit at dusk" });
     let created = call(&way, "/mcp?project=harbour", "mem-create", &made);
@@ -152,7 +152,7 @@ fn unread(way: &Way, tool: &str, arguments: &Value) -> UnixStream {
 
 // Holds B-158.
 #[test]
-fn who_does_not_take_large_answers_keeps_its_own_share_of_the_places_and_no_other_s() {
+fn a_client_that_reads_no_large_answers_blocks_its_own_share_alone() {
     let (host, other) = on_tcp("", &[]);
     let way = Way::unix(&host);
     let narrative = "lit at dusk by the quince ".repeat(2000);
@@ -175,7 +175,7 @@ fn who_does_not_take_large_answers_keeps_its_own_share_of_the_places_and_no_othe
     let mut whole = Vec::new();
     taken.remove(0).read_to_end(&mut whole).unwrap();
     assert!(whole.len() > 12 * narrative.len(), "{}", whole.len());
-    // Whose turn it is of those that wait is no matter.
+    // The order of the waiting ones does not matter.
     for stream in &waiting {
         stream.set_nonblocking(true).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What clients of the API are told where money is short: by their answers, and by the same message again once there is some.
+//! Answers to clients of the API where a budget is spent, and to the same message again once there is money.
 
 use super::{on_tcp, said};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn config(upstream: &Upstream, budget: &str) -> String {
 
 // Holds P7-83.
 #[test]
-fn a_turn_that_failed_for_want_of_money_is_asked_for_again_by_the_same_key_once_there_is_some() {
+fn a_turn_that_lacked_money_is_repeated_by_the_same_key_later() {
     let (upstream, open) = Upstream::holding_its_first(answer("ready"));
     let (host, way) = on_tcp(&config(&upstream, "day_usd = 0.00005"), &[]);
     let held = open.lock().unwrap();
@@ -57,7 +57,7 @@ fn a_turn_that_failed_for_want_of_money_is_asked_for_again_by_the_same_key_once_
 
 // Holds P7-84.
 #[test]
-fn a_client_is_told_by_the_head_of_its_answer_of_a_budget_that_is_used_up_and_only_warns() {
+fn an_answers_head_names_a_used_up_budget_that_only_warns() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("ready"));
     let (_host, way) = on_tcp(&config(&upstream, "day_usd = 0\nat_limit = \"warn\""), &[]);
     for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {

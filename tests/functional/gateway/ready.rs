@@ -1,4 +1,4 @@
-//! What clients are told while a process that their answers need does not serve: by `/readyz`, and where an agent's turn waits.
+//! Answers to clients while a process that they need does not serve: by `/readyz`, and where an agent's turn waits.
 
 use super::{on_tcp, said};
 use nix::sys::signal::Signal;
@@ -33,7 +33,7 @@ fn whether_it_is_ready_is_said_of_every_process_that_an_answer_needs() {
 
 // Holds P7-91.
 #[test]
-fn a_client_whose_agent_waits_for_the_record_is_told_so_and_its_turn_is_neither_lost_nor_doubled() {
+fn a_client_whose_agent_waits_for_the_record_is_told_and_its_turn_kept() {
     let (host, way) = on_tcp("", &[]);
     for (path, body, code) in [
         ("/v1/chat/completions", json!({"model": "agent/default", "messages": said("echo: one")}), 503),
@@ -58,7 +58,7 @@ fn a_client_whose_agent_waits_for_the_record_is_told_so_and_its_turn_is_neither_
 
 // Holds P7-91.
 #[test]
-fn a_client_is_told_nothing_of_what_is_away_that_its_slow_turn_does_not_wait_for() {
+fn a_client_is_not_told_of_absent_processes_its_turn_does_not_need() {
     let (host, way) = on_tcp("[agent.slow]\nmodel = \"scripted/slow\"\n", &[]);
     let pieces = json!([{"delay_ms": 26_000}, {"text": "at last"}]);
     host.script("slow", &[json!({ "pieces": pieces })]);

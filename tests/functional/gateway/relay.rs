@@ -1,4 +1,4 @@
-//! What passes through to a model meets the same guards as a runner's model call: scanner both ways, rate, record; and it
+//! A call that is passed through to a model meets the same guards as a runner's: scanner both ways, rate, record; and it
 //! ends with the gateway that asked for it.
 
 use super::client::Way;
@@ -73,7 +73,7 @@ fn secrets_pass_neither_way_and_decision_and_end_are_on_the_record() {
 
 // Holds P6-20.
 #[test]
-fn a_secret_of_the_hosts_in_what_clients_send_is_one_alert_of_each_client_and_names_it() {
+fn a_host_secret_in_clients_requests_is_one_alert_for_each_client() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
     let port = free_port();
     let host = host(&upstream, &format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n"));
@@ -97,7 +97,7 @@ fn a_secret_of_the_hosts_in_what_clients_send_is_one_alert_of_each_client_and_na
 
 // Holds P8-18.
 #[test]
-fn a_certain_attack_is_refused_before_anything_leaves_and_that_is_on_the_record() {
+fn a_certain_attack_is_refused_on_the_record_before_anything_leaves() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["never"]));
     let host = host(&upstream, "");
     let way = Way::unix(&host);
@@ -111,7 +111,7 @@ fn a_certain_attack_is_refused_before_anything_leaves_and_that_is_on_the_record(
 
 // Holds P8-20.
 #[test]
-fn what_was_decided_ahead_of_the_scanner_is_taken_back_or_said_anew_before_anything_leaves() {
+fn a_decision_ahead_of_the_scanner_is_withdrawn_or_renewed_in_time() {
     let upstream = Upstream::answering("text/event-stream", |_| stream(&["fine"]));
     let port = free_port();
     let host = host(&upstream, &format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n"));
@@ -194,7 +194,7 @@ fn an_answer_ends_with_the_gateway_that_waited_for_it() {
 
 // Holds P8-19.
 #[test]
-fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_free_again() {
+fn nothing_unrecorded_goes_out_and_its_reservation_is_released() {
     let reply = stream(&["ready"]);
     let upstream = Upstream::answering("text/event-stream", move |_| reply.clone());
     let (port, url) = (upstream.port, upstream.url("/v1"));
@@ -216,7 +216,7 @@ fn nothing_goes_out_that_is_not_on_the_record_and_what_was_set_aside_for_it_is_f
 
 // Holds P3-19.
 #[test]
-fn an_image_for_a_model_that_takes_none_and_a_compressed_reply_are_called_what_they_are() {
+fn an_image_without_vision_and_a_compressed_reply_have_their_own_faults() {
     let packed =
         "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\nconnection: close\r\n\r\nx";
     let upstream = Upstream::answering("text/event-stream", |_| packed.to_owned());

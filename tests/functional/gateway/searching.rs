@@ -25,7 +25,7 @@ fn search(host: &Host, words: &[&str]) -> Value {
     host.json(&[&["memory", "search", "ferry"], words].concat())
 }
 
-/// What a search of an agent's gave it.
+/// The result of an agent's search.
 fn by_agent(host: &Host, query: &str) -> Vec<Value> {
     let asked = call("memory_query", &json!({ "query": query }));
     host.script("asks", &script(&[asked]));
@@ -55,7 +55,7 @@ fn results(shown: &Value) -> Vec<Value> {
     all.remove(all.len() - 1)
 }
 
-/// What a client of the API finds.
+/// The results of a client of the API.
 fn by_client(host: &Host, query: &str) -> Value {
     found_by(&Way::unix(host), query)
 }
@@ -105,7 +105,7 @@ const AGENT: &str = "[agent.asker]\nmodel = \"scripted/asks\"\n";
 
 // Holds P5-22.
 #[test]
-fn a_model_puts_the_first_of_what_was_found_into_order_where_it_is_told_to_and_only_then() {
+fn a_model_reranks_results_only_where_told_to() {
     let upstream = Upstream::answering("text/event-stream", |_| answer("{\"order\": [3, 1]}"));
     let host = Setup::default().config(&config(&upstream, "")).start();
     remembered(&host);
@@ -130,7 +130,7 @@ fn a_model_puts_the_first_of_what_was_found_into_order_where_it_is_told_to_and_o
 
 // Holds P5-22.
 #[test]
-fn an_answer_that_is_no_order_is_asked_for_once_more_and_then_the_order_stays_and_the_answer_says_so() {
+fn a_malformed_order_is_requested_once_more_and_then_the_order_stays() {
     for (sound, second) in [(true, "```json\n{\"order\": [2]}\n```"), (false, "{\"order\": [1, 1]}")] {
         let asked = AtomicUsize::new(0);
         let upstream = Upstream::answering("text/event-stream", move |_| {
@@ -153,7 +153,7 @@ fn an_answer_that_is_no_order_is_asked_for_once_more_and_then_the_order_stays_an
 
 // Holds P5-22.
 #[test]
-fn a_model_that_takes_too_long_or_is_not_there_costs_an_answer_its_order_alone() {
+fn a_slow_or_missing_reranker_costs_an_answer_its_order_alone() {
     let upstream = Upstream::answering("text/event-stream", |_| {
         std::thread::sleep(std::time::Duration::from_secs(5));
         answer("{\"order\": [3, 2, 1]}")
@@ -207,7 +207,7 @@ fn embedder() -> Upstream {
 
 // Holds P5-21.
 #[test]
-fn a_question_of_an_agent_and_of_a_client_is_understood_by_the_embedder_that_is_configured() {
+fn questions_of_agents_and_clients_use_the_configured_embedder() {
     let upstream = embedder();
     let at = format!("127.0.0.1:{}", upstream.port);
     let host = Setup::default()

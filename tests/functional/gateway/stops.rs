@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use tests::{Setup, Upstream};
 
 const KINDS: [&str; 3] = ["anthropic", "openai", "responses"];
-/// What the client names, and what the host's own configuration does.
+/// The stop sequences of the client, and that of the host's configuration.
 const STOPS: [&str; 2] = ["END", "</answer>"];
 const OURS: &str = "HALT";
 
@@ -40,7 +40,7 @@ fn reply(kind: &str) -> String {
     })
 }
 
-/// What a message that answers this says, whole and in a stream: its text, why it ended, and at which text.
+/// The answer to this, whole and in a stream: its text, why it ended, and at which sequence.
 fn answered(way: &Way, ask: &Value) -> [(String, Value, Value); 2] {
     let whole = way.post("/v1/messages", ask).json();
     let mut streamed = ask.clone();
@@ -56,7 +56,7 @@ fn answered(way: &Way, ask: &Value) -> [(String, Value, Value); 2] {
 
 // Holds P7-79.
 #[test]
-fn a_client_is_told_at_which_of_its_texts_an_answer_ended_where_that_is_known() {
+fn a_client_is_told_which_of_its_stop_sequences_ended_an_answer() {
     let upstreams = KINDS.map(|kind| Upstream::answering("text/event-stream", move |_| reply(kind)));
     let mut config = format!("[model]\nstop = [\"{OURS}\"]\n");
     let mut plain = Vec::new();

@@ -9,7 +9,7 @@ usage: chaos [--faults N] [--seed S] [--runs K] [--mode system|user|flat]
 Without an argument: CHAOS_FAULTS (200), CHAOS_SEED (a random one) and CHAOS_RUNS (1) of the environment. The seed of
 run k is S + k. Exit status: 0 if no law was broken, 1 if one was, 64 usage.";
 
-/// What was asked for.
+/// The options of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Faults of one run.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Bytes of a disk of its own.
 const SIZE: u64 = 768 * 1024 * 1024;
-/// What is not filled any more.
+/// Bytes of the smallest write that fills the disk.
 const GRAIN: u64 = 4096;
 
 /// Where the state lies.

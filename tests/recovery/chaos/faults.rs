@@ -54,7 +54,7 @@ enum Fault {
     Clock,
 }
 
-/// What falls how often. Ends of the whole host also begin its processes' histories of short lives anew.
+/// Each fault with its weight. Ends of the whole host also begin its processes' histories of short lives anew.
 const WEIGHTS: &[(u32, Fault)] = &[
     (40, Fault::Kill),
     (12, Fault::KillRunner),
@@ -74,7 +74,7 @@ const WEIGHTS: &[(u32, Fault)] = &[
 pub(crate) struct Storm {
     dice: Dice,
     operator: Asker,
-    /// Who stands still, and until when.
+    /// The process that stands still, and until when.
     still: Vec<(Instant, i32)>,
     told: VecDeque<String>,
     /// Faults by kind.

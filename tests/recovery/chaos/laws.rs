@@ -7,7 +7,7 @@ use crate::record::{self, Facts};
 use crate::stand::Stand;
 use ipc_proto::approval::Reply;
 use ipc_proto::control::method;
-use ipc_proto::memory::{self, Area, Ask, Start};
+use ipc_proto::memory::{Area, Filter, Start};
 use ipc_proto::router::{Accepted, MessageState, MessageView};
 use ipc_proto::{List, Text};
 use std::collections::{BTreeMap, HashMap};
@@ -39,7 +39,7 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// What was seen.
+/// The observations of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// Messages by the state they ended in.
@@ -168,7 +168,7 @@ fn ends(said: &Said, accepted: &Accepted, view: &MessageView, facts: &Facts) -> 
     broken
 }
 
-/// What happened in the workspace is what the host says.
+/// The effects in the workspace are those that the host reports.
 fn effects(
     said: &Said,
     accepted: &Accepted,
@@ -224,10 +224,9 @@ fn same_keys(promises: &Promises, asker: &mut Asker) -> Vec<Broken> {
 fn memories(promises: &Promises, asker: &mut Asker, tally: &mut Tally) -> Vec<Broken> {
     let mut broken = Vec::new();
     for (id, text) in &promises.memories {
-        let shown = asker.patiently(&method::memory, soon(), async |control, context| {
-            control.memory(context, Area::User, Ask::Read(List::clip([*id]))).await
+        let shown = asker.patiently(&method::memory_read, soon(), async |control, context| {
+            control.memory_read(context, Area::User, List::clip([*id])).await
         });
-        let shown = shown.map(|said| said.rows().unwrap_or_default());
         match shown {
             Ok(rows) if rows.first().is_some_and(|row| *row.entry.content == **text) => tally.memories += 1,
             came => {
@@ -244,11 +243,10 @@ fn once(asker: &mut Asker) -> Vec<Broken> {
     let mut seen: HashMap<String, u32> = HashMap::new();
     let mut offset = 0;
     loop {
-        let listed = asker.patiently(&method::memory, soon(), async |control, context| {
-            let all = Ask::List { filter: Box::default(), limit: 100, start: Start::After(offset) };
-            control.memory(context, Area::User, all).await
+        let listed = asker.patiently(&method::memory_list, soon(), async |control, context| {
+            control.memory_list(context, Area::User, Filter::default(), 100, Start::After(offset)).await
         });
-        let Ok(Ok(rows)) = listed.map(memory::Said::rows) else { break };
+        let Ok(rows) = listed else { break };
         if rows.is_empty() {
             break;
         }

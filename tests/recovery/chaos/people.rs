@@ -9,7 +9,7 @@ use ipc_proto::content::Content;
 use ipc_proto::control::{Ask, method};
 use ipc_proto::ids::{MemoryId, TurnId};
 use ipc_proto::label::Label;
-use ipc_proto::memory::{self, Area, Entry};
+use ipc_proto::memory::{Area, Entry};
 use ipc_proto::router::Task;
 use ipc_proto::{Name, Text};
 use std::io;
@@ -23,7 +23,7 @@ const SESSIONS: u64 = 5;
 /// The longest pause between two acts of one person.
 const PAUSE_MS: u64 = 700;
 
-/// What one may do.
+/// The acts of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Act {
     Say(Effect),
@@ -51,7 +51,7 @@ const WEIGHTS: &[(u32, Act)] = &[
     (3, Act::Note),
 ];
 
-/// What all of them share.
+/// The state that all people share.
 #[derive(Clone, Default)]
 pub(crate) struct Shared {
     promises: Arc<Mutex<Promises>>,
@@ -59,7 +59,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// What was promised so far.
+    /// The promises so far.
     pub(crate) fn promises(&self) -> MutexGuard<'_, Promises> {
         self.promises.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,7 +117,7 @@ impl Person {
             Effect::Line => {
                 (shared, None, format!("run: sleep 0.0{}; echo {token} >> ledger", self.said % 10))
             }
-            // Of its own: a question holds up whatever is behind it.
+            // A session of its own: a question holds up all messages behind it.
             Effect::Asked => {
                 (format!("q{}", self.name), None, format!("run: echo {token} >> ledger # PLEASE"))
             }
@@ -159,11 +159,11 @@ impl Person {
         let (id, text) =
             (MemoryId::random(), format!("the tide table has entry p{}m{}", self.name, self.said));
         let shared = self.shared.clone();
-        let note = memory::Ask::Write(Box::new(Entry::new(id, Text::clip(&text), Label::bottom())));
+        let note = Box::new(Entry::new(id, Text::clip(&text), Label::bottom()));
         let added = self.asker.patiently(
-            &method::memory,
+            &method::memory_write,
             || shared.goes_on(),
-            async |control, context| control.memory(context, Area::User, note.clone()).await,
+            async |control, context| control.memory_write(context, Area::User, note.clone()).await,
         );
         if added.is_ok() {
             self.shared.promises().memories.push((id, text));

@@ -1,4 +1,4 @@
-//! What the host was asked for, and what it said that it had done: the laws hold it to that.
+//! The host's acknowledgements of requests: the laws hold it to them.
 
 use ipc_proto::approval::Reply;
 use ipc_proto::control::Ask;
@@ -6,7 +6,7 @@ use ipc_proto::ids::{MemoryId, TurnId};
 use ipc_proto::router::Accepted;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a message has the agent do.
+/// The act that a message asks of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// One line in the ledger of its workspace.
@@ -24,7 +24,7 @@ pub(crate) struct Said {
     pub(crate) token: String,
     pub(crate) effect: Effect,
     pub(crate) ask: Ask,
-    /// What was acknowledged; `None` while nobody knows.
+    /// The acknowledged outcome; `None` while it is not known.
     pub(crate) accepted: Option<Accepted>,
     /// The host refused it.
     pub(crate) refused: bool,

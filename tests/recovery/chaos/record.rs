@@ -15,7 +15,7 @@ const PAGE: u16 = 256;
 /// How long a page may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the record says.
+/// The contents of the record.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     /// Its entries.
@@ -93,7 +93,7 @@ impl Facts {
         }
     }
 
-    /// What is broken: of itself, and of what was promised.
+    /// The laws that it breaks: its own, and the promises.
     pub(crate) fn laws(&self, promises: &Promises) -> Vec<Broken> {
         let mut broken = self.broken.clone();
         for (said, accepted) in promises.accepted() {

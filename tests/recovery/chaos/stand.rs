@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tests::signal;
 
-/// What a killed agentd leaves must be gone by then; the kernel takes it down with its descriptors and death signals.
+/// The processes of a killed agentd must be gone by then; the kernel ends them by descriptors and death signals.
 const BURIED: Duration = Duration::from_secs(10);
-/// Whether the clock of a host of this build can be stepped: that of a release is the machine's.
+/// True if the clock of a host of this build can be stepped: that of a release is the machine's.
 pub(crate) const STEPS: bool = cfg!(debug_assertions);
 /// From the end of a host to its next start.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,7 +41,7 @@ danger_patterns = [\"PLEASE\"]
 sandbox = \"container\"
 ";
 
-/// What `scripted/scribe` says: two effects, with time for something to happen around each.
+/// The replies of `scripted/scribe`: two effects, with time for a fault around each.
 const SCRIPT: &str = r#"{"pieces":[{"text":"first "},{"delay_ms":80},{"call":{"tool":"bash","args":{"command":"echo one >> ledger"}}}]}
 {"pieces":[{"delay_ms":80},{"call":{"tool":"bash","args":{"command":"echo two >> ledger"}}}]}
 {"pieces":[{"text":"that "},{"delay_ms":40},{"text":"is all"}]}
@@ -95,7 +95,7 @@ impl Stand {
         self.disk.at.join("state")
     }
 
-    /// What belongs to the host lies beneath this.
+    /// The folder that holds all files of the host.
     pub(crate) fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -242,7 +242,7 @@ fn own_children() -> Vec<(i32, String)> {
     pids.filter_map(|pid: i32| Some((pid, name(pid)?))).collect()
 }
 
-/// What a process is called by agentd; `None` once it has ended.
+/// The name that agentd gives a process; `None` once it has ended.
 fn name(pid: i32) -> Option<String> {
     let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
     let name = line.split('\0').next().filter(|name| !name.is_empty());

@@ -37,7 +37,7 @@ impl Servers {
                 while let Ok((length, from)) = socket.recv_from(&mut bytes) {
                     asked.fetch_add(1, Ordering::Relaxed);
                     let mut answer = answer(&bytes[..length]);
-                    // Whoever asked is to ask again over TCP.
+                    // The client is to ask again over TCP.
                     answer[2] |= CUT;
                     drop(socket.send_to(&answer, from));
                 }

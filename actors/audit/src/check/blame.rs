@@ -1,4 +1,4 @@
-//! What a difference is called: which of two that differ was changed, and what became of an entry that is not in its
+//! Names a difference: says which of two values that differ was changed, and explains an entry that is missing from its
 //! place.
 
 use super::bundle::{self, Bundle};
@@ -19,8 +19,8 @@ pub(crate) fn acquit(fault: &mut Fault, claims: &[Claim]) {
     }
 }
 
-/// Names what an entry is that does not say it stands where it stands. What it says of itself is believed where its hash was kept
-/// for that place, or for this one.
+/// Names an entry that claims another place than its own. Its claim is believed where its hash was stored for that
+/// place, or for this one.
 pub(crate) fn misplaced(folder: &Folder, bundle: &Bundle, index: u64) -> Fault {
     let at = usize::try_from(index % WIDTH).unwrap_or(0);
     let entry = bundle.entries().nth(at);
@@ -28,8 +28,8 @@ pub(crate) fn misplaced(folder: &Folder, bundle: &Bundle, index: u64) -> Fault {
         return edited(index);
     };
     let leaf = hash::leaf(entry);
-    let kept = [says, index].map(|place| bundle::kept(folder, place));
-    if kept.iter().any(Option::is_some) && kept.iter().flatten().all(|kept| *kept != leaf) {
+    let stored = [says, index].map(|place| bundle::stored_hash(folder, place));
+    if stored.iter().any(Option::is_some) && stored.iter().flatten().all(|hash| *hash != leaf) {
         return edited(index);
     }
     let holds = |bundle: &Bundle| bundle.entries().filter_map(Head::read).any(|head| head.index == index);

@@ -1,5 +1,5 @@
-//! One bundle as it is found: its entries, its tile, what there is of it in part. A host may be writing the last one
-//! while it is read.
+//! One bundle as it is found: its entries, its tile, and its partial tiles. A host may be writing the last one while it
+//! is read.
 
 use crate::folder::Folder;
 use crate::hash::{self, Hash};
@@ -81,8 +81,8 @@ pub(crate) fn partials(folder: &Folder, level: usize, index: u64) -> Vec<(usize,
     widths.map(read).collect()
 }
 
-/// The hash that was kept of the entry at this place, by its tile or by what there is of it in part.
-pub(crate) fn kept(folder: &Folder, index: u64) -> Option<Hash> {
+/// The stored hash of the entry at this place, by its tile or by a partial tile.
+pub(crate) fn stored_hash(folder: &Folder, index: u64) -> Option<Hash> {
     let (tile, at) = (index / tile::WIDTH, usize::try_from(index % tile::WIDTH).ok()?);
     let hashes = full_tile(folder, 0, tile).or_else(|| {
         partials(folder, 0, tile).into_iter().filter_map(|(_, hashes)| hashes).max_by_key(Vec::len)
@@ -104,4 +104,9 @@ pub(crate) fn leaves(folder: &Folder, index: u64) -> Vec<Hash> {
         Some(bundle) => bundle.entries().map(hash::leaf).collect(),
         None => full_tile(folder, 0, index).unwrap_or_default(),
     }
+}
+
+/// The end of the whole entries that these bytes begin with.
+pub(super) fn end(bytes: &[u8]) -> usize {
+    tile::entries(bytes).last().map_or(0, |range| range.end)
 }

@@ -1,5 +1,5 @@
-//! What was signed of the log: its checkpoint, one that was kept elsewhere, the digests of its days. Each is a size
-//! and the root of the tree of that size.
+//! The signed claims about the log: its checkpoint, a checkpoint that was stored elsewhere, and the digests of its
+//! days. Each is a size and the root of the tree of that size.
 
 use super::{Fault, Faults, Kind};
 use crate::counts::{self, Counts};
@@ -15,7 +15,7 @@ use ipc_proto::audit::NOTE;
 pub(crate) enum Source {
     /// The log's own checkpoint.
     Checkpoint,
-    /// One that was kept elsewhere.
+    /// One that was stored elsewhere.
     Saved,
     /// One that another host has on its record.
     Witness,
@@ -23,22 +23,22 @@ pub(crate) enum Source {
     Digest(String),
 }
 
-/// What was kept elsewhere of a checkpoint.
+/// A checkpoint that was stored elsewhere, or a part of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept<'a> {
+pub(crate) enum SavedCheckpoint<'a> {
     /// The note.
     Note(&'a str),
     /// Its size and root, as another host's record has them: that record vouches for them instead of the key.
     Tree(u64, Hash),
 }
 
-/// What was signed of the tree.
+/// A signed claim about the tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Claim {
     pub(crate) size: u64,
     pub(crate) root: Hash,
     pub(crate) source: Source,
-    /// Whether the tree that the entries have is the one that was signed; `None` until it was seen.
+    /// True if the entries' tree is the one that was signed; `None` until it is known.
     pub(crate) entries: Option<bool>,
     /// The same of the tree that the tiles have.
     pub(crate) tiles: Option<bool>,
@@ -54,7 +54,7 @@ impl Claim {
 pub(crate) fn collect(
     folder: &Folder,
     keys: &[PublicKey],
-    kept: Option<Kept<'_>>,
+    saved: Option<SavedCheckpoint<'_>>,
     faults: &mut Faults,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -65,9 +65,9 @@ pub(crate) fn collect(
             faults.add(Fault::new(Kind::Checkpoint, None, format!("the log's checkpoint: {cause}")))
         }
     }
-    match kept {
-        Some(Kept::Note(note)) => take(note, keys, Source::Saved, &mut claims, faults),
-        Some(Kept::Tree(size, root)) => {
+    match saved {
+        Some(SavedCheckpoint::Note(note)) => take(note, keys, Source::Saved, &mut claims, faults),
+        Some(SavedCheckpoint::Tree(size, root)) => {
             claims.push(Claim { size, root, source: Source::Witness, entries: None, tiles: None });
         }
         None => {}
@@ -106,7 +106,7 @@ fn take(note: &str, keys: &[PublicKey], source: Source, claims: &mut Vec<Claim>,
     }
 }
 
-/// The fault of what is of another log than the key.
+/// The fault of a claim about another log than the key's.
 pub(crate) fn other(what: &str, origin: &str, name: &str) -> Fault {
     let origin: String = origin.chars().filter(|c| !c.is_control()).take(64).collect();
     Fault::new(Kind::OtherLog, None, format!("{what} is of the log {origin}, and the key is that of {name}"))

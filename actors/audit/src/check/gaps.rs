@@ -1,5 +1,5 @@
-//! Holes in witnesses' own counts: a record that a witness counted and that is not there was refused, or lost with the
-//! process that wanted it. Information, and no fault of the log's.
+//! Gaps in reporters' serials: a record that a reporter counted and that is missing was refused, or lost with the
+//! process that wanted it. This is information, and no fault of the log.
 
 use crate::entry::Head;
 
@@ -24,7 +24,7 @@ struct Life {
     seen: u64,
 }
 
-/// What each witness counted.
+/// The serial numbers of each reporter, and the gaps in them.
 #[derive(Default)]
 pub(crate) struct Gaps {
     /// By witness. Looked through for each entry: of a dozen, that is faster than any table.
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_missing_is_seen_and_another_order_or_a_new_life_is_none() {
+    fn a_missing_serial_is_found_and_reordering_is_none() {
         for (numbers, missing) in [
             (vec![("a", 1), ("a", 2), ("a", 3)], vec![]),
             (vec![("a", 2), ("a", 1), ("a", 3)], vec![]),

@@ -1,11 +1,12 @@
-//! One pass over a log, bundle by bundle, in memory that does not grow with it. The tree is made twice where entries
-//! and tiles differ: which of the two was signed says which of the two was changed.
+//! One pass over a log, bundle by bundle, in memory that does not grow with it. Where entries and tiles differ, both
+//! trees are made: the signed one shows which of the two was changed.
 
 use super::blame::{acquit, misplaced};
 use super::bundle::{self, Bundle};
 use super::claims::Claim;
 use super::gaps::Gaps;
 use super::seals::Seals;
+use super::unsigned::Unsigned;
 use super::{Fault, Faults, Findings, Kind};
 use crate::entry::Head;
 use crate::folder::Folder;
@@ -21,6 +22,7 @@ pub(crate) struct Pass {
     pub(crate) faults: Faults,
     pub(crate) seals: Seals,
     gaps: Gaps,
+    unsigned: Unsigned,
     /// The next bundle.
     index: u64,
     /// Entries that were signed.
@@ -36,13 +38,14 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    pub(crate) fn new(folder: Folder, claims: &[Claim], faults: Faults) -> Self {
+    pub(crate) fn new(folder: Folder, claims: &[Claim], faults: Faults, now_ms: u64) -> Self {
         let signed = claims.last().map_or(0, |claim| claim.size);
         Self {
             folder,
             faults,
             seals: Seals::default(),
             gaps: Gaps::default(),
+            unsigned: Unsigned::new(now_ms, signed),
             index: 0,
             signed,
             entries: Range::default(),
@@ -78,7 +81,7 @@ impl Pass {
             return false;
         }
         let entries = hash::root(&leaves);
-        // They are the same but where something was changed, and hashing is what a pass takes its time for.
+        // The two are equal except where something was changed, and hashing takes most of a pass's time.
         let tile = if leaves == hashes { entries } else { hash::root(&hashes) };
         self.push(index, entries, tile);
         self.index += 1;
@@ -100,7 +103,7 @@ impl Pass {
         self.faults.add(Fault::new(Kind::Truncated, first, message));
     }
 
-    /// Reads the entries: their hashes, and what they say of themselves.
+    /// Reads the entries: their hashes, and their own fields.
     fn look(&mut self, bundle: &Bundle, first: u64) -> Vec<Hash> {
         let mut leaves = Vec::with_capacity(256);
         for entry in bundle.entries() {
@@ -111,6 +114,7 @@ impl Pass {
                 self.seals.see(head, entry);
             }
             let index = first + leaves.len() as u64 - 1;
+            self.unsigned.see(index, head.map_or(0, |head| head.time_ms));
             if head.is_none_or(|head| head.index != index)
                 && self.faults.listed.iter().all(|it| it.index < Some(first))
             {
@@ -198,13 +202,13 @@ impl Pass {
     }
 
     fn differs(&mut self, index: u64, with: &str) {
-        // What is said of its place already is the better word for it.
+        // A fault that is already listed for this entry says more.
         if self.faults.listed.iter().all(|fault| fault.index != Some(index) || fault.kind == Kind::Tile) {
             self.faults.add(Fault::new(Kind::Edited, index, format!("entry {index} and {with} differ")));
         }
     }
 
-    /// Compares what there is of the tile in part; gives the widest.
+    /// Compares the partial tiles; returns the widest.
     fn partial(&mut self, bundle: &Bundle, leaves: &[Hash], first: u64) -> Vec<Hash> {
         let index = first / WIDTH;
         let mut widest = Vec::new();
@@ -226,7 +230,7 @@ impl Pass {
             if let Some(at) = entries.zip(bundle.entries()).position(|(one, other)| one != other) {
                 self.differs(first + at as u64, "its copy in the partial bundle");
             } else if !bundle.bytes.starts_with(&bytes)
-                && (bundle.bytes.len() >= bytes.len() || ends(&bytes) < bytes.len())
+                && (bundle.bytes.len() >= bytes.len() || bundle::end(&bytes) < bytes.len())
             {
                 let path = tile::partial_folder(&tile::bundle_path(index));
                 self.faults.add(Fault::new(Kind::Tile, first, format!("{path} is not what the bundle is")));
@@ -235,7 +239,7 @@ impl Pass {
         widest
     }
 
-    /// Compares both trees with what was signed of a size that ends in this bundle.
+    /// Compares both trees with the claims of a size that ends in this bundle.
     fn settle(&self, claims: &mut [Claim], first: u64, leaves: &[Hash], hashes: &[Hash]) {
         let root = |range: &Range, hashes: &[Hash], size: u64| {
             let width = usize::try_from(size - first).ok()?;
@@ -322,7 +326,7 @@ impl Pass {
         }
     }
 
-    /// What comes after the bundle that grows has room and nothing else, until that one is full.
+    /// The bundle after the growing one has room and nothing else, until the growing one is full.
     fn ahead(&mut self) {
         let next = Bundle::read(&self.folder, self.index + 1);
         if !next.is_some_and(|next| next.is_tail && !next.bytes.is_empty()) {
@@ -338,7 +342,7 @@ impl Pass {
         }
     }
 
-    /// What was found.
+    /// Ends the pass and returns its findings.
     pub(crate) fn end(mut self, claims: &[Claim], origin: String) -> Findings {
         self.upper_partials();
         self.ahead();
@@ -359,10 +363,11 @@ impl Pass {
             others_hold: claims.iter().all(|claim| claim.tiles == Some(true) || claim.entries == Some(true)),
             faults: self.faults,
             gaps: self.gaps.end(),
+            late: self.unsigned.end(),
         }
     }
 
-    /// Names a tree that was signed and is not there; gives up to where what was signed holds.
+    /// Names a signed tree that is missing; returns the size up to which the claims hold.
     fn judge(&mut self, claims: &[Claim], there: u64) -> u64 {
         let holds = |claim: &Claim| claim.entries == Some(true) || claim.tiles == Some(true);
         let mut vouched = 0;
@@ -385,11 +390,6 @@ impl Pass {
         }
         vouched
     }
-}
-
-/// Where the whole entries that these bytes begin with end.
-fn ends(bytes: &[u8]) -> usize {
-    tile::entries(bytes).last().map_or(0, |range| range.end)
 }
 
 /// The root over these, both ways.

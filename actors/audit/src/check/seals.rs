@@ -1,5 +1,5 @@
-//! What the record says of itself: which entries were removed by retention, and which rotations there were. A bundle
-//! that is gone and that no entry accounts for was deleted.
+//! The record's own entries about itself: the entries that retention removed, and the key rotations. A bundle that is
+//! gone and that no entry accounts for was deleted.
 
 use super::{Fault, Kind};
 use crate::entry::{self, Head};
@@ -8,7 +8,7 @@ use crate::retention;
 use crate::tile::WIDTH;
 use ipc_proto::audit::Event;
 
-/// What is on the record of removals and rotations, and what is gone.
+/// The removals and rotations on the record, and the bundles that are gone.
 #[derive(Default)]
 pub(crate) struct Seals {
     /// Bundles that are not there, with the roots of their tiles.

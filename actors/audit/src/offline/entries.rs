@@ -1,4 +1,4 @@
-//! The entries of a log's folder, one after the other, one bundle in memory at a time. Nothing is verified here.
+//! The entries of a log's folder, one after the other, one bundle in memory at a time. It verifies nothing.
 
 use crate::entry;
 use crate::folder::Folder;

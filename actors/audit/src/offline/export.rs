@@ -1,10 +1,10 @@
-//! `export`: entries for other programs: JSON lines, the same with a priority for the journal, OCSF 1.x, or syslog lines
-//! of RFC 5424. What is derived (category, severity) is added; nothing else is.
+//! `export`: entries for other programs: JSON lines, the same with a priority for the journal, OCSF 1.x, or syslog
+//! lines of RFC 5424. It adds the derived category and severity, and nothing else.
 
 use super::OfflineFault;
+use super::args::Args;
 use super::entries::Entries;
 use super::position::Position;
-use super::words::Words;
 use crate::counts::{DAY, word};
 use crate::digest::date;
 use crate::hash::hex;
@@ -18,12 +18,12 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(500);
 /// The version of the schema that events are mapped to.
 const OCSF: &str = "1.3.0";
-/// "Other": what an activity is that the schema has no word for.
+/// "Other": the activity for which the schema has no name.
 const OTHER: u64 = 99;
 
 /// Prints entries, and goes on with those that come.
-pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let line: fn(&[u8], &Record) -> String = match words.get("format").unwrap_or("jsonl") {
+pub(crate) fn export(args: &Args) -> Result<ExitCode, OfflineFault> {
+    let line: fn(&[u8], &Record) -> String = match args.get("format").unwrap_or("jsonl") {
         "jsonl" => |entry, record| document(entry, record).to_string(),
         "journal" => |entry, record| format!("<{}>{}", priority(record), document(entry, record)),
         "ocsf" => |_, record| ocsf(record).to_string(),
@@ -34,11 +34,11 @@ pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
             )));
         }
     };
-    // Who follows may have come before the log.
-    let dir = if words.has("follow") { words.dir()? } else { words.log()? };
-    let mut position = words.get("position").map(|file| Position::open(file, &dir)).transpose()?;
-    let kept = position.as_ref().map_or(0, Position::index);
-    let mut from = words.number("from")?.unwrap_or(kept);
+    // A follower may have started before the log exists.
+    let dir = if args.has("follow") { args.dir()? } else { args.log()? };
+    let mut position = args.get("position").map(|file| Position::open(file, &dir)).transpose()?;
+    let stored = position.as_ref().map_or(0, Position::index);
+    let mut from = args.number("from")?.unwrap_or(stored);
     let mut out = BufWriter::new(std::io::stdout().lock());
     loop {
         let mut entries = Entries::from(&dir, from);
@@ -50,14 +50,14 @@ pub(crate) fn export(words: &Words) -> Result<ExitCode, OfflineFault> {
         if let Some(position) = &mut position {
             position.keep(from)?;
         }
-        if !words.has("follow") {
+        if !args.has("follow") {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(LOOK);
     }
 }
 
-/// An entry with what is derived from it.
+/// An entry with its derived fields.
 pub(crate) fn document(entry: &[u8], record: &Record) -> Value {
     let mut document: Value = serde_json::from_slice(entry).unwrap_or_default();
     let event = &record.event;
@@ -173,7 +173,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-fn time(ms: u64) -> String {
+pub(super) fn time(ms: u64) -> String {
     let (day, of_day) = (u32::try_from(ms / DAY).unwrap_or(u32::MAX), ms % DAY);
     let (seconds, ms) = (of_day / 1000, of_day % 1000);
     format!("{}T{:02}:{:02}:{:02}.{ms:03}Z", date(day), seconds / 3600, seconds / 60 % 60, seconds % 60)

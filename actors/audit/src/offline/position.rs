@@ -1,9 +1,8 @@
-//! How far entries were handed on, kept in a file so that a forwarder goes on where it stopped. It touches that file
-//! alone.
+//! The position of a forwarder, stored in a file so that it continues where it stopped. It touches that file alone.
 //!
-//! What is kept never passes the log's checkpoint: an entry that was read before it was durable and then lost to a
-//! power cut is followed by another of its index, which must be handed on too. So some are handed on twice, and none
-//! is left out.
+//! The stored position never passes the log's checkpoint: an entry that was read before it was durable and then lost to
+//! a power cut is followed by another of its index, which must be handed on too. So some entries are handed on twice,
+//! and none is left out.
 
 use super::OfflineFault;
 use crate::folder::Folder;

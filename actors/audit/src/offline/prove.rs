@@ -2,9 +2,9 @@
 //! ours to be checked.
 
 use super::OfflineFault;
+use super::args::Args;
 use super::verify::saved;
-use super::words::Words;
-use crate::check::{Check, Kept};
+use crate::check::{Check, SavedCheckpoint};
 use crate::folder::Folder;
 use crate::hash::{self, Hash, hex};
 use crate::keys::PUBLIC;
@@ -18,12 +18,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 /// Prints the proof.
-pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let dir = words.dir()?;
-    let index = words.bare.as_deref().and_then(|word| word.parse::<u64>().ok());
+pub(crate) fn prove(args: &Args) -> Result<ExitCode, OfflineFault> {
+    let dir = args.dir()?;
+    let index = args.bare.as_deref().and_then(|word| word.parse::<u64>().ok());
     let index = index.ok_or_else(|| OfflineFault::Usage("prove needs an entry's index".to_owned()))?;
-    let saved = saved(words)?;
-    let check = Check::begin(&dir, None, saved.as_deref().map(Kept::Note))
+    let saved = saved(args)?;
+    let check = Check::begin(&dir, None, saved.as_deref().map(SavedCheckpoint::Note))
         .map_err(|fault| OfflineFault::Log(fault.message))?;
     if let Some(fault) = check.unsigned() {
         return Err(OfflineFault::Log(fault.message.clone()));
@@ -40,8 +40,8 @@ pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
     }
     let tiles = load(&folder, size).map_err(|cause| file("tile", cause))?;
     let entry = entry(&folder, index)?;
-    let kept = saved.as_deref().and_then(Checkpoint::unchecked);
-    let from = kept.as_ref().map_or(index + 1, |kept| kept.size);
+    let known = saved.as_deref().and_then(Checkpoint::unchecked);
+    let from = known.as_ref().map_or(index + 1, |known| known.size);
     if from == 0 || from > size {
         return Err(OfflineFault::Log(format!(
             "the kept checkpoint is of {from} entries, and the log's of {size}"
@@ -51,7 +51,7 @@ pub(crate) fn prove(words: &Words) -> Result<ExitCode, OfflineFault> {
     let (Ok(inclusion), Ok(consistency), Ok(from_root)) = proofs else {
         return Err(OfflineFault::Log("a tile is missing; verify says which".to_owned()));
     };
-    if kept.is_some_and(|kept| kept.root != from_root) {
+    if known.is_some_and(|known| known.root != from_root) {
         let message = format!("the kept checkpoint is of another tree of {from} entries: the log has forked");
         return Err(OfflineFault::Log(message));
     }

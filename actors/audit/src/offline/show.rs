@@ -1,8 +1,8 @@
-//! `query` and `stats`: entries that a filter admits, and how many of what there are.
+//! `query` and `stats`: the entries that a filter admits, and their counts.
 
+use super::args::Args;
 use super::entries::Entries;
 use super::export::document;
-use super::words::Words;
 use super::{OfflineFault, filter};
 use crate::counts::{Counts, word};
 use serde_json::json;
@@ -10,10 +10,10 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 /// Prints the entries that are asked for, one JSON object a line.
-pub(crate) fn query(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let (dir, filter) = (words.log()?, filter(words)?);
+pub(crate) fn query(args: &Args) -> Result<ExitCode, OfflineFault> {
+    let (dir, filter) = (args.log()?, filter(args)?);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for (entry, record) in Entries::from(&dir, words.number("from")?.unwrap_or(0)) {
+    for (entry, record) in Entries::from(&dir, args.number("from")?.unwrap_or(0)) {
         if filter.admits(&record) {
             writeln!(out, "{}", document(&entry, &record))?;
         }
@@ -22,14 +22,14 @@ pub(crate) fn query(words: &Words) -> Result<ExitCode, OfflineFault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints how many of what there are.
-pub(crate) fn stats(words: &Words) -> Result<ExitCode, OfflineFault> {
+/// Prints the counts of entries.
+pub(crate) fn stats(args: &Args) -> Result<ExitCode, OfflineFault> {
     let mut counts = Counts::default();
-    for (_, record) in Entries::from(&words.log()?, 0) {
+    for (_, record) in Entries::from(&args.log()?, 0) {
         let _ = counts.add(&record);
     }
     let mut out = std::io::stdout().lock();
-    if words.has("json") {
+    if args.has("json") {
         let counted = counts.counts.iter().map(|count| {
             json!({ "action": count.action, "result": count.result, "total": count.total, "today": count.today })
         });

@@ -1,14 +1,15 @@
-//! `verify` and `witness`: whether a log holds, by itself, against a checkpoint that was kept, against a copy.
+//! `verify` and `witness`: verify a log by itself, against a checkpoint that was stored elsewhere, or against a copy.
 
 use super::OfflineFault;
-use super::words::Words;
-use crate::check::{self, Fault, Findings, Kept, Kind};
+use super::args::Args;
+use super::export::time;
+use crate::check::{self, Fault, Findings, Kind, SavedCheckpoint};
 use crate::folder::Folder;
 use crate::hash::{hex, unhex};
 use crate::keys::PUBLIC;
 use crate::log::CHECKPOINT;
 use crate::note::Checkpoint;
-use ipc_proto::audit::NOTE;
+use ipc_proto::audit::{Late, NOTE, UNSIGNED_MS};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
@@ -18,16 +19,16 @@ use std::process::ExitCode;
 const AGAIN: u32 = 3;
 
 /// Verifies.
-pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let (folder, key, saved) = (words.dir()?, words.text("key")?, saved(words)?);
-    let kept = saved.as_deref().map(Kept::Note).or(tree(words)?);
-    let mut found = settled(&folder, key.as_deref(), kept);
-    if let (Some(other), Ok(findings)) = (words.get("against"), &mut found) {
+pub(crate) fn verify(args: &Args) -> Result<ExitCode, OfflineFault> {
+    let (folder, key, saved) = (args.dir()?, args.text("key")?, saved(args)?);
+    let known = saved.as_deref().map(SavedCheckpoint::Note).or(tree(args)?);
+    let mut found = settled(&folder, key.as_deref(), known);
+    if let (Some(other), Ok(findings)) = (args.get("against"), &mut found) {
         against(&folder, Path::new(other), key.as_deref(), findings);
     }
-    let own = words.get("key").is_none();
+    let own = args.get("key").is_none();
     let (ok, document) = document(&found, own);
-    if words.has("json") {
+    if args.has("json") {
         writeln!(std::io::stdout(), "{document}")?;
     } else {
         writeln!(std::io::stdout(), "{}", text(&found, own))?;
@@ -35,34 +36,34 @@ pub(crate) fn verify(words: &Words) -> Result<ExitCode, OfflineFault> {
     Ok(ExitCode::from(u8::from(!ok)))
 }
 
-/// The checkpoint that was kept; of a witness's file of several, the last.
-pub(crate) fn saved(words: &Words) -> Result<Option<String>, OfflineFault> {
-    let kept = words.get("checkpoint").zip(words.text("checkpoint")?);
-    kept.map(|(file, text)| last(file, &text)).transpose()
+/// The checkpoint that was stored elsewhere: the last one in a witness's file.
+pub(crate) fn saved(args: &Args) -> Result<Option<String>, OfflineFault> {
+    let file = args.get("checkpoint").zip(args.text("checkpoint")?);
+    file.map(|(file, text)| last(file, &text)).transpose()
 }
 
 /// The tree that another host witnessed, as `SIZE:ROOT`.
-fn tree(words: &Words) -> Result<Option<Kept<'static>>, OfflineFault> {
+fn tree(args: &Args) -> Result<Option<SavedCheckpoint<'static>>, OfflineFault> {
     let read = |word: &str| {
         let (size, root) = word.split_once(':')?;
-        Some(Kept::Tree(size.parse().ok()?, unhex(root)?))
+        Some(SavedCheckpoint::Tree(size.parse().ok()?, unhex(root)?))
     };
     let bad = || OfflineFault::Usage("--tree: a size and a root in hex, as SIZE:ROOT".to_owned());
-    words.get("tree").map(|word| read(word).ok_or_else(bad)).transpose()
+    args.get("tree").map(|word| read(word).ok_or_else(bad)).transpose()
 }
 
-/// Verifies; again where a host wrote meanwhile and that may be what was seen.
-fn settled(folder: &Path, key: Option<&str>, kept: Option<Kept<'_>>) -> Result<Findings, Fault> {
+/// Verifies; again where a host wrote meanwhile and that may explain a fault.
+fn settled(folder: &Path, key: Option<&str>, saved: Option<SavedCheckpoint<'_>>) -> Result<Findings, Fault> {
     let files = Folder::new(folder);
     let read = || files.read_text(CHECKPOINT, NOTE).ok().flatten();
-    let mut found = check::run(folder, key, kept);
+    let mut found = check::run(folder, key, saved);
     for _ in 0..AGAIN {
         let before = read();
         let holds = found.as_ref().is_ok_and(|findings| findings.faults.number == 0);
         if holds {
             break;
         }
-        let again = check::run(folder, key, kept);
+        let again = check::run(folder, key, saved);
         let same = match (&found, &again) {
             (Ok(one), Ok(other)) => one.faults.listed == other.faults.listed,
             (one, other) => one.is_err() == other.is_err(),
@@ -129,6 +130,12 @@ fn document(found: &Result<Findings, Fault>, own: bool) -> (bool, Value) {
                 "key_from": if own { "the record's own folder" } else { "given" },
                 "gaps": gaps.collect::<Vec<_>>(),
             });
+            if let (Some(map), Some(late)) = (document.as_object_mut(), &findings.late) {
+                map.insert(
+                    "late".to_owned(),
+                    json!({ "entries": late.entries, "since_ms": late.since_ms, "allowed_ms": UNSIGNED_MS }),
+                );
+            }
             if let (Some(map), Some(fault)) = (document.as_object_mut(), fault) {
                 map.insert("error".to_owned(), error(fault));
                 map.insert("faults".to_owned(), findings.faults.listed.iter().map(error).collect());
@@ -138,6 +145,16 @@ fn document(found: &Result<Findings, Fault>, own: bool) -> (bool, Value) {
             (fault.is_none(), document)
         }
     }
+}
+
+/// The warning about entries that wait too long for a signature.
+fn late(late: &Late) -> String {
+    format!(
+        "warning: {} entries since {} wait for a signature, longer than the {} s they may",
+        late.entries,
+        time(late.since_ms),
+        UNSIGNED_MS / 1000
+    )
 }
 
 fn text(found: &Result<Findings, Fault>, own: bool) -> String {
@@ -162,6 +179,7 @@ fn text(found: &Result<Findings, Fault>, own: bool) -> String {
         ));
         lines.push(format!("trustworthy: {}", findings.trustworthy()));
     }
+    lines.extend(findings.late.as_ref().map(late));
     for gap in &findings.gaps {
         lines.push(format!(
             "note: {} of {}'s own count (life {}) are not here",
@@ -177,25 +195,24 @@ fn text(found: &Result<Findings, Fault>, own: bool) -> String {
 }
 
 /// Adds the log's checkpoint to a file, if the log holds and grew from the last that is there.
-pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
-    let folder = words.dir()?;
-    let file =
-        words.get("file").ok_or_else(|| OfflineFault::Usage("--file is needed".to_owned()))?.to_owned();
-    let kept = match std::fs::read_to_string(&file) {
+pub(crate) fn witness(args: &Args) -> Result<ExitCode, OfflineFault> {
+    let folder = args.dir()?;
+    let file = args.get("file").ok_or_else(|| OfflineFault::Usage("--file is needed".to_owned()))?.to_owned();
+    let before = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
         Err(cause) => return Err(OfflineFault::File { file, cause }),
     };
-    let last = kept.as_deref().filter(|kept| !kept.is_empty()).map(|kept| last(&file, kept)).transpose()?;
-    let found = settled(&folder, words.text("key")?.as_deref(), last.as_deref().map(Kept::Note));
-    let (ok, document) = document(&found, words.get("key").is_none());
+    let last = before.as_deref().filter(|text| !text.is_empty()).map(|text| last(&file, text)).transpose()?;
+    let found = settled(&folder, args.text("key")?.as_deref(), last.as_deref().map(SavedCheckpoint::Note));
+    let (ok, document) = document(&found, args.get("key").is_none());
     let note = Folder::new(&folder).read_text(CHECKPOINT, NOTE).ok().flatten();
     if let (true, Some(note)) = (ok, note)
         && last.as_deref() != Some(&note)
     {
         let fault = |cause| OfflineFault::File { file: file.clone(), cause };
         let mut out = std::fs::OpenOptions::new().append(true).create(true).open(&file).map_err(fault)?;
-        let separator = if kept.is_some_and(|kept| !kept.is_empty()) { "\n" } else { "" };
+        let separator = if before.is_some_and(|text| !text.is_empty()) { "\n" } else { "" };
         out.write_all(format!("{separator}{note}").as_bytes())
             .and_then(|()| out.sync_all())
             .map_err(fault)?;
@@ -203,15 +220,15 @@ pub(crate) fn witness(words: &Words) -> Result<ExitCode, OfflineFault> {
     writeln!(
         std::io::stdout(),
         "{}",
-        if words.has("json") { document.to_string() } else { text(&found, false) }
+        if args.has("json") { document.to_string() } else { text(&found, false) }
     )?;
     Ok(ExitCode::from(u8::from(!ok)))
 }
 
-/// The last note of a file of notes: each is text, a blank line and its signatures, and a blank line divides them. That it was
-/// edited, or is of another log, is for the verifier to say; here it is told from what never was one.
-fn last(file: &str, kept: &str) -> Result<String, OfflineFault> {
-    let parts: Vec<&str> = kept.trim_end().split("\n\n").collect();
+/// The last note of a file of notes: each is text, a blank line and its signatures, and a blank line divides them. The
+/// verifier finds notes that were edited, or are of another log; this only refuses a text that never was a note.
+fn last(file: &str, text: &str) -> Result<String, OfflineFault> {
+    let parts: Vec<&str> = text.trim_end().split("\n\n").collect();
     let note = match parts.as_slice() {
         [.., text, signatures] => Some(format!("{text}\n\n{signatures}\n")),
         _ => None,

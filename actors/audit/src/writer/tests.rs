@@ -1,4 +1,4 @@
-//! What is promised while a flush is under way, and what becomes of it.
+//! Tests of the promises while a flush is under way, and of its outcome.
 
 use super::*;
 use crate::open;
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 type Answer = oneshot::Receiver<Result<Receipt, AuditError>>;
 
 fn state(folder: &Path) -> State {
-    State::new(Given {
+    State::new(Setup {
         opened: open::open(folder).unwrap(),
         config: config::Audit::DEFAULT,
         intake: Arc::default(),
@@ -47,7 +47,7 @@ fn entries(folder: &Path) -> u64 {
 
 // Holds P6-12.
 #[test]
-fn nobody_is_answered_before_the_flush_is_over_and_then_in_order_across_bundles() {
+fn replies_wait_for_the_flush_and_keep_their_order() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = state(folder.path());
     let mut first = ask(&mut state, 1..=200);
@@ -67,7 +67,7 @@ fn nobody_is_answered_before_the_flush_is_over_and_then_in_order_across_bundles(
 
 // Holds P6-13.
 #[test]
-fn a_flush_that_fails_fails_all_that_were_promised_and_nothing_that_was_durable_or_comes_after() {
+fn a_failed_flush_fails_its_own_appends_alone() {
     let folder = tempfile::tempdir().unwrap();
     let mut state = state(folder.path());
     let before = ask(&mut state, 1..=3);
@@ -106,7 +106,7 @@ fn what_is_asked_twice_is_one_entry_wherever_the_first_is() {
 
 // Holds P6-12.
 #[test]
-fn what_was_promised_and_not_flushed_at_a_kill_is_whole_or_not_there_and_is_asked_again() {
+fn an_unflushed_append_is_whole_or_absent_after_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let mut killed = state(folder.path());
     let first = ask(&mut killed, 1..=9);

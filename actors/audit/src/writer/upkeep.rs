@@ -1,5 +1,5 @@
-//! What the writer sees to besides appends: checkpoints, retention, and a record that could not be written. It touches the log and
-//! nothing else.
+//! The writer's upkeep besides appends: checkpoints, retention, and a record that could not be written. It touches the
+//! log and nothing else.
 
 use super::{Message, RETAIN, SIGN_AGAIN, State};
 use crate::tile::WIDTH;
@@ -8,7 +8,7 @@ use ractor::ActorRef;
 use std::time::Duration;
 
 impl State {
-    /// Looks whether the record can be written again, by an entry that says so: whoever waits for that may ask for nothing.
+    /// Tests if the record can be written again, by an entry that says so: no caller may ask in the meantime.
     pub(super) fn try_again(&mut self) {
         if !self.standing.is_unwritable() {
             return;

@@ -1,4 +1,4 @@
-//! A log to try things on, and the offline program. It touches folders of its own beneath the system's temporary one.
+//! A log for tests, and the offline program. It touches folders of its own beneath the system's temporary one.
 
 use audit::bench;
 use ipc_proto::audit::{Action, Event, Result3};
@@ -86,7 +86,7 @@ impl Log {
         files
     }
 
-    /// What verification says.
+    /// The exit code and the report of `verify`.
     pub(crate) fn verify(&self, words: &[&str]) -> (i32, Value) {
         let dir = ["verify", "--json", "--dir", self.folder().to_str().unwrap()];
         let (code, out) = run(&[&dir, words].concat());
@@ -105,7 +105,7 @@ impl Log {
     }
 }
 
-/// Runs the offline program: its exit status and what it printed.
+/// Runs the offline program: its exit status and output.
 pub(crate) fn run(words: &[&str]) -> (i32, String) {
     #[expect(clippy::disallowed_methods, reason = "the program under test")]
     let output = Command::new(env!("CARGO_BIN_EXE_audit")).arg("--offline").args(words).output().unwrap();

@@ -3,8 +3,8 @@
 //! the connection.
 
 use crate::caller::Identity;
-use crate::desk::to_the_end;
 use crate::guard;
+use crate::state::to_the_end;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::control::ControlError;
@@ -18,14 +18,14 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use wire::hello::ATTACHED;
 
-/// Who may hand a directory over.
+/// The least role that may hand a directory over.
 const LEAST: Option<UserRole> = Some(UserRole::User);
 /// How long the answer may take to be written; it fits the socket of anybody who reads at all.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Serves one attach. Without an answer the connection just ends, which says: ask again.
+/// Serves one attach. A connection that ends without an answer tells the client to ask again.
 pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream) {
-    let attached = identity.desk().host.served(attach(identity, &stream)).await;
+    let attached = identity.state().host.served(attach(identity, &stream)).await;
     if let Some((answer, id)) = attached {
         let bytes = encode(answer, id);
         drop(tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await);
@@ -34,24 +34,24 @@ pub(crate) async fn serve(identity: &Identity, mut stream: UnixStream) {
 
 /// agentd looks at the directory and keeps it; it is of use once the attachment is on the record and router knows whose it is.
 async fn attach(identity: &Identity, stream: &UnixStream) -> Option<(Answer, WorkspaceId)> {
-    let (desk, uid) = (Rc::clone(identity.desk()), identity.uid());
+    let (state, uid) = (Rc::clone(identity.state()), identity.uid());
     let none = WorkspaceId::from_bytes([0; 16]);
     let caller = identity.caller().await.ok()?;
     let Some(caller) = caller.filter(|caller| guard::reaches(caller.role(), LEAST)) else {
-        desk.refuse(uid, "attach", guard::word(LEAST)).await;
+        state.refuse(uid, "attach", guard::word(LEAST)).await;
         return Some((Answer::NotYours, none));
     };
     let user = caller.user().await.ok()?.id;
     let connection = stream.as_fd().try_clone_to_owned().ok()?;
     let attached = to_the_end(async move {
-        let (answer, id) = desk.agentd.attach(uid, connection.as_fd()).await?;
+        let (answer, id) = state.agentd.attach(uid, connection.as_fd()).await?;
         drop(connection);
         if answer == Answer::Ok {
             let event = Event::new(Action::WorkspaceAttached, Result3::Success).about(&id.to_string());
-            desk.record(event.because(&format!("by uid {uid}"))).await?;
+            state.record(event.because(&format!("by uid {uid}"))).await?;
             let confirm =
                 |router: RouterClient, context| async move { router.attach(context, user, id).await };
-            let confirmed = desk.ask(&desk.router, &method::attach, confirm).await?;
+            let confirmed = state.ask(&state.router, &method::attach, confirm).await?;
             match confirmed {
                 Err(RouterError::NoWorkspace) => return Ok((Answer::NotYours, none)),
                 confirmed => confirmed.map_err(ControlError::Router)?,
@@ -59,7 +59,7 @@ async fn attach(identity: &Identity, stream: &UnixStream) -> Option<(Answer, Wor
         }
         Ok::<_, ControlError>((answer, id))
     });
-    // Who hears nothing asks again.
+    // A client without an answer asks again.
     attached.await.ok().filter(|(answer, _)| *answer != Answer::Busy)
 }
 

@@ -6,7 +6,7 @@ use crate::caller::Identity;
 use crate::guard::{self, Guard};
 use hello::Greeting;
 use ipc_proto::control::{ControlRequest, FRAME_BOUND, METHODS};
-use kit::Seat;
+use kit::Slot;
 use manifest::Process;
 use std::io;
 use std::rc::Rc;
@@ -21,8 +21,8 @@ const AT_ONCE: usize = 8;
 const PATIENCE: Patience = Patience { incoming: Duration::from_secs(10), outgoing: Duration::from_secs(30) };
 
 /// Serves a fresh connection until it ends.
-pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream, seat: &Seat<u32>) {
-    let identity = Rc::new(Identity::new(Rc::clone(&door.desk), uid));
+pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream, seat: &Slot<u32>) {
+    let identity = Rc::new(Identity::new(Rc::clone(&door.state), uid));
     match hello::receive(&stream, hello::PATIENCE).await {
         Ok(Greeting::Calls(hello)) => calls(door, identity, stream, hello, seat).await,
         Ok(Greeting::Attach) => attach::serve(&identity, stream).await,
@@ -30,7 +30,7 @@ pub(crate) async fn serve(door: &Rc<Door>, uid: u32, stream: UnixStream, seat: &
     }
 }
 
-async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: Hello, seat: &Seat<u32>) {
+async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: Hello, seat: &Slot<u32>) {
     let uid = identity.uid();
     let account = Account::new(Rc::clone(&door.room), uid);
     let stream = Metered::new(stream, Rc::clone(&account), PATIENCE);
@@ -38,8 +38,8 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
         Ok(transport) => transport,
         Err(fault) => return door.turn_away(Some(uid), &fault.to_string()),
     };
-    // Before the first frame is read, since who is nobody has no room for a large one.
-    let known = identity.is_somebody().await;
+    // Before the first frame is read, since an unknown uid has no room for a large one.
+    let known = identity.is_known().await;
     account.known.set(known);
     if known {
         seat.identified();
@@ -59,7 +59,7 @@ async fn calls(door: &Door, identity: Rc<Identity>, stream: UnixStream, hello: H
     }
 }
 
-/// What the peer did for its connection to end so; `None` if it only left.
+/// The peer's fault that ended its connection; `None` if it only left.
 fn misdeed(cause: &io::Error) -> Option<String> {
     let left = matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe);
     (!left).then(|| cause.to_string())

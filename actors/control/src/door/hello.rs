@@ -13,7 +13,7 @@ use wire::hello::{HELLO, Hello, Purpose};
 /// How long a hello is waited for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Debug)]
 pub(crate) enum Greeting {
     /// Calls.
@@ -69,7 +69,7 @@ fn sort(bytes: [u8; HELLO]) -> Result<Greeting, NoHello> {
         Purpose::Calls => Ok(Greeting::Calls(hello)),
         Purpose::Attach if hello.version == ours.version => Ok(Greeting::Attach),
         Purpose::Attach => Err(NoHello::Version),
-        Purpose::NoSeat => Err(NoHello::Garbage),
+        Purpose::NoSlot => Err(NoHello::Garbage),
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
         Hello::new(Process::Agentd, Purpose::Calls).encode()
     }
 
-    /// What becomes of a connection whose client does this, and the connection.
+    /// The outcome for a connection whose client does this, and the connection.
     fn greeted_on(client: impl FnOnce(&mut StdStream)) -> (Result<Greeting, NoHello>, StdStream) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {

@@ -1,5 +1,5 @@
-//! A connection under watch: a large frame comes in only if its uid has room for it, a frame that was begun goes
-//! on, and an answer is taken away. Otherwise the connection ends; nobody else notices.
+//! A metered connection: a large frame is read only if its uid has room for it, a frame that was begun must make
+//! progress, and an answer must be read. Otherwise the connection ends; no other connection is affected.
 //!
 //! It looks at the length before each frame and at nothing else of what passes.
 
@@ -28,11 +28,11 @@ pub(crate) struct Patience {
     pub(crate) outgoing: Duration,
 }
 
-/// What a connection takes of its uid's room.
+/// The share of its uid's room that a connection uses.
 pub(crate) struct Account {
     room: Rc<Shares>,
     uid: u32,
-    /// Whether the uid is somebody's: nobody has no room at all.
+    /// True if the uid is a user's: others have no room at all.
     pub(crate) known: Cell<bool>,
     /// Room of answers that are on their way out.
     leaving: RefCell<Vec<Lease>>,
@@ -157,7 +157,7 @@ impl Incoming {
         self.of_head > 0 || self.left > 0
     }
 
-    /// Takes note of bytes that came; says whether a frame ended with them.
+    /// Counts received bytes; returns true if a frame ended with them.
     fn pass(&mut self, mut bytes: &[u8], account: &Account) -> io::Result<bool> {
         let mut ended = false;
         while let Some((first, rest)) = bytes.split_first() {
@@ -255,7 +255,7 @@ mod tests {
 
     // Holds B-165.
     #[test]
-    fn a_large_frame_of_nobody_or_beyond_the_room_ends_the_connection_at_its_head() {
+    fn a_large_frame_beyond_the_room_ends_the_connection_at_its_head() {
         for (room, known, length) in
             [(1 << 20, false, SMALL + 1), (1 << 20, true, (1 << 20) + 1), (1 << 20, true, u32::MAX as usize)]
         {
@@ -285,7 +285,7 @@ mod tests {
 
     // Holds B-166.
     #[test]
-    fn a_frame_that_was_begun_and_does_not_go_on_ends_the_connection_and_silence_between_frames_does_not() {
+    fn a_stalled_frame_ends_the_connection_and_silence_does_not() {
         run(async {
             let (mut ours, mut theirs, _account) = watched(1 << 20, true);
             theirs.write_all(&[head(3).as_slice(), b"abc"].concat()).await.unwrap();
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_nobody_takes_ends_the_connection_and_holds_its_room_until_it_is_flushed() {
+    fn an_unread_answer_ends_the_connection_and_holds_its_room_until_then() {
         run(async {
             let (mut ours, theirs, account) = watched(4 << 20, true);
             let answer = vec![0; 3 << 20];

@@ -74,7 +74,7 @@ mod tests {
 
     // Holds B-165.
     #[test]
-    fn root_and_the_owner_get_in_however_many_others_there_are_and_share_one_share() {
+    fn root_and_the_owner_always_get_in_and_share_one_share() {
         let shares = Shares::new(1000, 2, 2);
         let _others = (shares.lease(7, 2).unwrap(), ());
         let _own = (shares.lease(0, 1).unwrap(), shares.lease(1000, 1).unwrap());

@@ -112,6 +112,6 @@ impl Caller {
         F: Fn(CredproxyClient, Context) -> Fut,
         Fut: Future<Output = Result<Result<R, CredError>, RpcError>>,
     {
-        self.desk.ask(&self.desk.credproxy, method, ask).await?.map_err(ControlError::Cred)
+        self.state.ask(&self.state.credproxy, method, ask).await?.map_err(ControlError::Cred)
     }
 }

@@ -15,7 +15,7 @@ impl Caller {
         F: Fn(CuratorClient, Context) -> Fut,
         Fut: Future<Output = Result<Result<T, CuratorError>, RpcError>>,
     {
-        self.desk.ask(&self.desk.curator, method, ask).await?.map_err(ControlError::Curator)
+        self.state.ask(&self.state.curator, method, ask).await?.map_err(ControlError::Curator)
     }
 
     /// A change of the queue, by the caller.
@@ -40,7 +40,7 @@ impl Caller {
 
     /// Puts a prompt into the queue, as the caller.
     pub(crate) async fn ask_in_background(&self, id: JobId, job: PromptJob) -> Answer<JobView> {
-        self.desk.disk_has_room()?;
+        self.state.disk_has_room()?;
         let user = self.user().await?;
         let ask = |curator: CuratorClient, cx| {
             let (by, job) = (user.name.clone(), job.clone());

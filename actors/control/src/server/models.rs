@@ -1,5 +1,5 @@
-//! What models were used, what they cost and how one does: the gate asks model, and the record. Here ids become the
-//! names that people know, as far as the router is there to say them.
+//! Usage, cost and health of models: the gate asks model and the record. Here ids become the names that people
+//! know, as far as the router is there to give them.
 
 use crate::caller::Caller;
 use ipc_proto::control::{Answer, ControlError};
@@ -14,7 +14,7 @@ use tarpc::context::Context;
 type Names = HashMap<String, String>;
 
 impl Caller {
-    /// Has a model answer one short question, as the caller. Of one that is not there the valid names are told.
+    /// Has a model answer one short question, as the caller. An unknown model is refused with the valid names.
     pub(crate) async fn try_model(&self, model: ModelName) -> Answer<Tried> {
         let by = self.user().await?.name;
         let tried = self.relay(&method::try_model, |gate, context| {
@@ -33,7 +33,7 @@ impl Caller {
         }
     }
 
-    /// What was used since then.
+    /// Usage since then.
     pub(crate) async fn read_usage(&self, by: GroupBy, since_ms: u64) -> Answer<List<UsageRow, 256>> {
         let rows = self
             .relay(&method::usage, |gate, context| async move { gate.usage(context, by, since_ms).await });
@@ -83,7 +83,7 @@ impl Caller {
         F: Fn(GateClient, Context) -> Fut,
         Fut: Future<Output = Result<Result<R, RelayError>, RpcError>>,
     {
-        self.desk.ask(&self.desk.gate, method, ask).await?.map_err(ControlError::Relay)
+        self.state.ask(&self.state.gate, method, ask).await?.map_err(ControlError::Relay)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Operating the host: its state, its processes, its logs. A command is on the record before agentd hears it.
 
 use crate::caller::Caller;
-use crate::desk::{Desk, down, to_the_end};
 use crate::logs;
+use crate::state::{OperatorState, down, to_the_end};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::control::{Answer, ControlError, HostStatus, LogChunk};
 use ipc_proto::embedder::{self, is_local};
@@ -20,7 +20,7 @@ const SOON: Duration = Duration::from_millis(300);
 /// How often it looks.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// What is said of a damaged memory.
+/// The message about a damaged memory.
 fn damaged_in(state_dir: &str) -> String {
     format!(
         "memory: the database is damaged and only read; see docs/guide/memory.md, \"A damaged database\": \
@@ -32,9 +32,9 @@ impl Caller {
     /// The host and every process.
     pub(crate) async fn host_status(&self) -> HostStatus {
         let (damaged, embedder) = tokio::join!(self.memory_is_damaged(), self.embedder_fails());
-        let mut status = self.desk.board.borrow().status(&self.desk.config, kit::now_ms());
+        let mut status = self.state.board.borrow().status(&self.state.config, kit::now_ms());
         let other = Some(status.reason.to_string()).filter(|reason| !reason.is_empty());
-        let damaged = damaged.then(|| damaged_in(&self.desk.config.state_dir));
+        let damaged = damaged.then(|| damaged_in(&self.state.config.state_dir));
         let reasons: Vec<String> = other.into_iter().chain(damaged).chain(embedder).collect();
         status.reason = Text::clip(&reasons.join("; "));
         status
@@ -42,20 +42,21 @@ impl Caller {
 
     /// Returns whether memory's database is damaged. A memory that is away or slow does not keep its host's state waiting.
     async fn memory_is_damaged(&self) -> bool {
-        let asked = self.desk.ask(&self.desk.memory, &memory::method::sound, |memory, context| async move {
-            memory.sound(context).await
-        });
+        let asked =
+            self.state.ask(&self.state.memory, &memory::method::sound, |memory, context| async move {
+                memory.sound(context).await
+            });
         let sound = tokio::time::timeout(SOON, asked).await;
         matches!(sound, Ok(Ok(Err(MemoryError::ReadOnly))))
     }
 
     /// Why the model of this machine makes no vectors, if it was tried and could not be loaded.
     async fn embedder_fails(&self) -> Option<String> {
-        if !self.desk.config.finding.embedder.as_deref().is_some_and(is_local) {
+        if !self.state.config.finding.embedder.as_deref().is_some_and(is_local) {
             return None;
         }
         let asked =
-            self.desk.ask(&self.desk.embedder, &embedder::method::sound, |embedder, context| async move {
+            self.state.ask(&self.state.embedder, &embedder::method::sound, |embedder, context| async move {
                 embedder.sound(context).await
             });
         match tokio::time::timeout(SOON, asked).await {
@@ -66,32 +67,32 @@ impl Caller {
 
     /// Restarts, holds or releases a process.
     pub(crate) async fn command(self, kind: Kind, name: Name) -> Answer<()> {
-        let target = target(kind, &name, &self.desk.board.borrow().processes().collect::<Vec<_>>())?;
+        let target = target(kind, &name, &self.state.board.borrow().processes().collect::<Vec<_>>())?;
         let event = self.commanded(word(kind), target);
-        to_the_end(give(self.desk, Frame::new(kind, target), event)).await
+        to_the_end(give(self.state, Frame::new(kind, target), event)).await
     }
 
     /// Stops the host. agentd does not answer this: it drains control along with everybody.
     pub(crate) async fn stop_host(self) -> Answer<()> {
         let event = self.commanded("shutdown", Process::Agentd);
         to_the_end(async move {
-            self.desk.record(event).await?;
-            self.desk.agentd.tell(Frame::new(Kind::Shutdown, Process::Agentd))
+            self.state.record(event).await?;
+            self.state.agentd.tell(Frame::new(Kind::Shutdown, Process::Agentd))
         })
         .await
     }
 
-    /// Puts on the record that the kernel's word on a process and the table differ, as whoever compared them says.
+    /// Records that the kernel's view of a process and the table differ, as the caller found.
     pub(crate) async fn report_drift(self, name: Name, properties: u16) -> Answer<()> {
         let process = Process::ALL.into_iter().find(|process| process.name() == name.as_str());
         let process = process.ok_or_else(|| no_process(Process::ALL.into_iter().map(Process::name)))?;
         let event = drift(process, properties);
-        to_the_end(async move { self.desk.record(event).await }).await
+        to_the_end(async move { self.state.record(event).await }).await
     }
 
-    /// What a process wrote.
+    /// The log of a process.
     pub(crate) async fn read_log(&self, name: &str, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk> {
-        let path = logs::file(&self.desk.logs, name).ok_or_else(|| no_process(logs::names()))?;
+        let path = logs::file(&self.state.logs, name).ok_or_else(|| no_process(logs::names()))?;
         let until = Instant::now() + Duration::from_millis(wait_ms.min(WAIT).into());
         let mut from = from;
         loop {
@@ -114,34 +115,36 @@ impl Caller {
 }
 
 /// Records a command and gives it.
-async fn give(desk: Rc<Desk>, frame: Frame, event: Event) -> Answer<()> {
-    // What brings the record back cannot wait for it; it is recorded as soon as that has worked.
-    if frame.peer == Process::Audit && !desk.audit.is_up() {
-        let given = ask(&desk, frame).await;
+async fn give(state: Rc<OperatorState>, frame: Frame, event: Event) -> Answer<()> {
+    // The command that restarts audit cannot wait for the record; it is recorded as soon as audit serves again.
+    if frame.peer == Process::Audit && !state.audit.is_up() {
+        let given = ask(&state, frame).await;
         tokio::task::spawn_local(async move {
-            if let Err(fault) = desk.record(event).await {
+            if let Err(fault) = state.record(event).await {
                 tracing::error!(%fault, "a command to audit is not on the record");
             }
         });
         return given;
     }
-    desk.record(event).await?;
+    state.record(event).await?;
     if frame.peer == Process::Control {
-        // This process ends of it, so there is nobody to take agentd's answer.
-        return desk.agentd.tell(frame);
+        // This process ends by the command, so agentd's answer would not be read.
+        return state.agentd.tell(frame);
     }
-    ask(&desk, frame).await
+    ask(&state, frame).await
 }
 
-async fn ask(desk: &Desk, frame: Frame) -> Answer<()> {
-    match desk.agentd.ask(frame, &[]).await? {
+async fn ask(state: &OperatorState, frame: Frame) -> Answer<()> {
+    match state.agentd.ask(frame, &[]).await? {
         command::Answer::Ok => Ok(()),
-        command::Answer::NoSuchProcess => Err(no_process(desk.board.borrow().processes().map(Process::name))),
+        command::Answer::NoSuchProcess => {
+            Err(no_process(state.board.borrow().processes().map(Process::name)))
+        }
         _ => Err(down(Process::Agentd)),
     }
 }
 
-/// The process that is meant. control cannot be held: nobody could release it.
+/// The named process. control cannot be held, since it alone could release it.
 fn target(kind: Kind, name: &str, running: &[Process]) -> Answer<Process> {
     let may = |process: &&Process| !(kind == Kind::Hold && **process == Process::Control);
     let targets = || running.iter().filter(may);
@@ -176,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_of_this_host_is_meant_and_any_other_name_is_answered_with_those_there_are() {
+    fn an_unknown_process_is_refused_with_the_valid_names() {
         let running = [Process::Audit, Process::Router, Process::Control];
         assert_eq!(target(Kind::Restart, "router", &running), Ok(Process::Router));
         assert_eq!(target(Kind::Restart, "control", &running), Ok(Process::Control));

@@ -39,16 +39,16 @@ impl Caller {
 
     /// The agents.
     pub(crate) async fn list_agents(&self) -> Answer<List<AgentInfo, 64>> {
-        let router = &self.desk.router;
-        self.desk
+        let router = &self.state.router;
+        self.state
             .ask(router, &method::agents, |router, context| async move { router.agents(context).await })
             .await
     }
 
     /// The models.
     pub(crate) async fn list_models(&self) -> Answer<List<ModelInfo, 256>> {
-        let gate = &self.desk.gate;
-        self.desk
+        let gate = &self.state.gate;
+        self.state
             .ask(gate, &gate::method::models, |gate, context| async move { gate.models(context).await })
             .await
     }

@@ -11,8 +11,8 @@ use tarpc::context::Context;
 impl Caller {
     /// Every policy file that holds.
     pub(crate) async fn list_policies(&self) -> Answer<PolicySet> {
-        let gate = &self.desk.gate;
-        self.desk
+        let gate = &self.state.gate;
+        self.state
             .ask(gate, &method::policies, |gate, context| async move { gate.policies(context).await })
             .await
     }
@@ -42,6 +42,6 @@ impl Caller {
         F: Fn(GateClient, Context) -> Fut,
         Fut: Future<Output = Result<Result<R, PolicyError>, RpcError>>,
     {
-        self.desk.ask(&self.desk.gate, method, ask).await?.map_err(ControlError::Policy)
+        self.state.ask(&self.state.gate, method, ask).await?.map_err(ControlError::Policy)
     }
 }

@@ -1,8 +1,8 @@
-//! Trying the jails: agentd has a twin of a process try an act, and what comes out as it must not is on the record at
-//! once, whoever asked and whatever becomes of them.
+//! Trying the jails: agentd has a probe try an act in a process's jail, and an unexpected outcome is on the record at
+//! once, even if the caller has gone.
 
 use crate::caller::Caller;
-use crate::desk::{Desk, down, to_the_end};
+use crate::state::{OperatorState, down, to_the_end};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::control::{Answer, ControlError, Probed};
 use ipc_proto::{Name, Text};
@@ -11,22 +11,22 @@ use manifest::command::{Frame, Kind};
 use manifest::{Process, Row};
 use std::rc::Rc;
 
-/// How often a twin is asked for again that did not end in time: a busy machine is no finding.
+/// How often a probe is repeated that did not end in time: a busy machine is no finding.
 const AGAIN: u32 = 3;
 
 impl Caller {
     /// Has an act tried in the jail of a process.
     pub(crate) async fn try_act(self, name: Name, act: Name) -> Answer<Probed> {
-        let desk = self.desk;
-        let row = row(&desk, &name)?;
+        let state = self.state;
+        let row = row(&state, &name)?;
         let (number, act) = Act::named(&act).ok_or_else(|| no_act(act.as_str(), row))?;
-        let mode = desk.board.borrow().mode().ok_or_else(|| down(Process::Agentd))?;
+        let mode = state.board.borrow().mode().ok_or_else(|| down(Process::Agentd))?;
         let expected = act.expected(row, mode).ok_or_else(|| no_act(act.id, row))?;
         to_the_end(async move {
             let frame = Frame::new(Kind::Probe, row.process).with(&[number.into()]);
-            let probed = patiently(&desk, frame).await?;
+            let probed = patiently(&state, frame).await?;
             if !probed.seen().fits(expected) {
-                desk.record(surprise(row, act, probed.seen(), expected)).await?;
+                state.record(surprise(row, act, probed.seen(), expected)).await?;
             }
             Ok(probed)
         })
@@ -36,25 +36,25 @@ impl Caller {
     /// Puts on the record that the jails were tried, and how it came out.
     pub(crate) async fn report_probes(self, acts: u32, surprises: u32) -> Answer<()> {
         let event = tried(self.uid, acts, surprises);
-        to_the_end(async move { self.desk.record(event).await }).await
+        to_the_end(async move { self.state.record(event).await }).await
     }
 }
 
-async fn patiently(desk: &Rc<Desk>, frame: Frame) -> Answer<Probed> {
-    let mut probed = desk.agentd.probe(frame).await?;
+async fn patiently(state: &Rc<OperatorState>, frame: Frame) -> Answer<Probed> {
+    let mut probed = state.agentd.probe(frame).await?;
     for _ in 0..AGAIN {
         if !matches!(probed.seen(), Seen::TimedOut | Seen::NotLaunched(_)) {
             break;
         }
-        probed = desk.agentd.probe(frame).await?;
+        probed = state.agentd.probe(frame).await?;
     }
     Ok(probed)
 }
 
 /// The row of a process of this host, or of its runners.
-fn row(desk: &Desk, name: &str) -> Answer<&'static Row> {
+fn row(state: &OperatorState, name: &str) -> Answer<&'static Row> {
     let names: Vec<Process> =
-        desk.board.borrow().processes().chain([Process::Runner, Process::AgentRunner]).collect();
+        state.board.borrow().processes().chain([Process::Runner, Process::AgentRunner]).collect();
     let found =
         names.iter().find(|process| process.name() == name).and_then(|process| manifest::row(*process));
     let all = || names.iter().map(|process| process.name()).collect::<Vec<_>>().join(", ");

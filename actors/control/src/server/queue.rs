@@ -1,5 +1,5 @@
 //! The queue: one message in full, taken back, put in again; and what is paused and stopped. The router decides and
-//! records; whoever asks sees and moves their own alone, the owner everyone's.
+//! records; callers see and move their own messages alone, the owner everyone's.
 
 use crate::caller::Caller;
 use ipc_proto::Text;

@@ -1,7 +1,7 @@
 //! The record: read, proved and verified by audit, shown as it is.
 
 use crate::caller::Caller;
-use crate::desk::to_the_end;
+use crate::state::to_the_end;
 use ipc_proto::audit::{
     Action, AuditClient, AuditError, Consistency, Event, Filter, NOTE, Page, Proof, Record, Report, Result3,
     Rotation, Stats, TreeHead, method,
@@ -17,7 +17,7 @@ impl Caller {
         F: Fn(AuditClient, Context) -> Fut,
         Fut: Future<Output = Result<Result<R, AuditError>, RpcError>>,
     {
-        self.desk.ask(&self.desk.audit, method, ask).await?.map_err(ControlError::Audit)
+        self.state.ask(&self.state.audit, method, ask).await?.map_err(ControlError::Audit)
     }
 
     /// Entries of the record; audit bounds how many and how long is waited.
@@ -73,6 +73,6 @@ impl Caller {
     pub(crate) async fn witness_record(self, head: TreeHead) -> Answer<()> {
         let mut event = Event::new(Action::CheckpointWitnessed, Result3::Success).about(head.origin.as_str());
         (event.bytes, event.hash) = (head.size, Some(head.root));
-        to_the_end(async move { self.desk.record(event).await }).await
+        to_the_end(async move { self.state.record(event).await }).await
     }
 }

@@ -132,8 +132,8 @@ impl Caller {
 
     /// Named events.
     pub(crate) async fn named_events(&self, after: u64, wait_ms: u32) -> Answer<List<NamedEvent, 256>> {
-        let router = &self.desk.router;
-        self.desk
+        let router = &self.state.router;
+        self.state
             .ask(router, &method::events, |router, context| async move {
                 router.events(context, after, wait_ms).await
             })

@@ -1,9 +1,9 @@
 //! A secret tried by its owner: one request without a body, to where it is bound, of which the status alone is given.
 //! It goes the way that every other request goes.
 
-use crate::keeper::Ask;
 use crate::proxy::{Outside, Proxy};
 use crate::replies::Replies;
+use crate::vault_actor::VaultRequest;
 use ipc_proto::credproxy::{At, CredError, PLACEHOLDER, Placement, Request, Verb};
 use ipc_proto::{Blob, List, Name, Text};
 
@@ -13,7 +13,7 @@ impl<O: Outside> Proxy<O> {
         if !matches!(verb, Verb::Get | Verb::Head) {
             return Err(CredError::NoTrial);
         }
-        let at = self.ask(|reply| Ask::Place(name.clone(), reply)).await?.unwrap_or_else(bearer);
+        let at = self.ask(|reply| VaultRequest::Place(name.clone(), reply)).await?.unwrap_or_else(bearer);
         let url = marked(url, &at)?;
         let secret = Some(Placement { secret: name, at });
         let request = Request { verb, url, headers: List::default(), body: Blob::default(), secret };

@@ -1,5 +1,5 @@
 //! Every value out of the vault, for a person who shows that they could open it anyway. It is sealed to a key of theirs
-//! before it leaves: who carries it has bytes.
+//! before it leaves, so that its carrier cannot read it.
 
 use super::Vault;
 use super::fault::VaultFault;

@@ -1,4 +1,4 @@
-//! Why the vault cannot be used. What is told apart here is told apart to whoever has to mend it.
+//! Why the vault cannot be used: one fault for each remedy.
 
 use crate::envelope::EnvelopeFault;
 use crate::format::FormatFault;
@@ -33,7 +33,7 @@ pub(crate) enum VaultFault {
     /// It is whole, but another host's.
     #[error("vault: it belongs to another host; if it was moved here on purpose, remove vault.id")]
     OtherHost,
-    /// What says whose vault this is says nothing.
+    /// `vault.id` holds no id.
     #[error("vault.id names no host: put it back, or remove it if the vault that is there is this host's")]
     BadHost,
     /// The vault is opened by a credential that the unit has not.
@@ -80,8 +80,8 @@ pub(crate) enum VaultFault {
 }
 
 impl VaultFault {
-    /// What callers are told; the log says more.
-    pub(crate) fn told(&self) -> CredError {
+    /// The error that callers see; the log says more.
+    pub(crate) fn reported(&self) -> CredError {
         match self {
             Self::WrongPassphrase | Self::OtherKey | Self::OtherCredential => CredError::WrongPassphrase,
             Self::NotByPassphrase => CredError::NotByPassphrase,

@@ -1,4 +1,4 @@
-//! What the vault holds, as it stands in the sealed body, and how a body of an earlier version becomes one. Pure.
+//! The contents of the vault as they stand in the sealed body, and the migration of a body of version 1. Pure.
 
 use super::fault::VaultFault;
 use crate::envelope::{Envelope, Key};
@@ -8,7 +8,7 @@ use ipc_proto::credproxy::{Binding, Lease, binding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the vault holds.
+/// The contents of the vault.
 #[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Index {
@@ -66,7 +66,7 @@ impl Entry {
         Secret::new(value).ok_or(VaultFault::List)
     }
 
-    /// What its value is bound to.
+    /// The associated data of its value.
     pub(super) fn associated(&self, name: &str) -> Vec<u8> {
         associated(name, self.version, &self.binding, self.lease)
     }

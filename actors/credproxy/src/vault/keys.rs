@@ -19,12 +19,12 @@ pub(crate) const KEY_FILE: &str = "vault.key";
 pub(crate) const NEXT_KEY_FILE: &str = "vault.key.next";
 /// Bytes of a credential, at least and at most.
 const CREDENTIAL: (usize, usize) = (32, 1024);
-/// What a new passphrase is stretched by (RFC 9106, section 4, the second choice): 64 MiB, three passes, four lanes.
+/// Argon2id for a new passphrase (RFC 9106, section 4, the second choice): 64 MiB, three passes, four lanes.
 const STRETCH: (u32, u32, u32) = (64 * 1024, 3, 4);
 
-/// What the configuration and agentd gave.
+/// The sources of keys that the configuration and agentd give.
 pub(crate) struct Sources {
-    /// What opens a new vault, and one that is rotated.
+    /// The source for a new vault, and for one that is rotated.
     pub(crate) want: KeySource,
     /// The key of the credential, if there is one.
     pub(crate) credential: Option<Key>,
@@ -39,7 +39,7 @@ impl Sources {
             read.map_err(|cause| VaultFault::File("the credential", cause))?;
             of_credential(&bytes)
         });
-        // One that nothing is opened by, or to be, is nobody's concern.
+        // A bad credential that opens nothing, and is to open nothing, is no error.
         let credential = match credential {
             Some(Err(_)) if want != KeySource::Systemd => None,
             other => other.transpose()?,
@@ -48,7 +48,7 @@ impl Sources {
     }
 }
 
-/// Which key this is, without saying anything about it.
+/// The id of a key, which says nothing else about it.
 pub(super) fn id(key: &Key) -> Result<KeyId, VaultFault> {
     let mut id = KeyId::default();
     let named = key.derive("cordon vault: key id").map_err(VaultFault::Envelope)?;
@@ -125,7 +125,7 @@ mod tests {
     const KNOWN: &str = "b378afbb91d48c32b3df5b34202e7154bbf45f0686558da72e06e7fbfbfd586c";
 
     #[test]
-    fn a_passphrase_gives_the_same_key_with_the_same_salt_and_another_with_any_other_number() {
+    fn a_passphrase_gives_another_key_with_any_other_parameter() {
         let stretch = Stretch { salt: *b"somesalt16bytes!", memory: 256, passes: 2, lanes: 1 };
         let key = |stretch: Stretch, passphrase: &[u8]| *stretch.key(passphrase).unwrap().bytes();
         let one = key(stretch, b"a passphrase");
@@ -142,7 +142,7 @@ mod tests {
 
     // Holds B-96.
     #[test]
-    fn a_new_passphrase_is_stretched_over_64_mib_three_times_with_a_salt_of_its_own() {
+    fn a_new_passphrase_is_stretched_over_64_mib_with_its_own_salt() {
         let (one, other) = (Stretch::fresh().unwrap(), Stretch::fresh().unwrap());
         assert_eq!((one.memory, one.passes, one.lanes), (65_536, 3, 4));
         assert_ne!(one.salt, other.salt);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_is_digits_or_bytes_and_never_so_few_that_they_could_be_guessed() {
+    fn a_credential_is_digits_or_bytes_and_too_many_to_guess() {
         let digits = of_credential(format!("{}\n", "0f".repeat(32)).as_bytes()).unwrap();
         assert_eq!(digits.bytes(), &[0x0f; 32]);
         let (one, other) = (of_credential(&[7; 32]).unwrap(), of_credential(&[7; 33]).unwrap());

@@ -1,5 +1,5 @@
-//! Whether one binding lets through nothing that another does not. Pure. Who carries bindings is trusted to take rights
-//! away and not to give any: a wider one comes sealed, with the value.
+//! Decides whether one binding allows nothing that another does not. Pure. The carrier of a binding is trusted to take
+//! rights away and not to give any: a wider one comes sealed, with the value.
 
 use crate::binding::goes_to;
 use address::leads_under;

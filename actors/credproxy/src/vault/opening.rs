@@ -6,7 +6,7 @@ use super::keys::{self, KEY_FILE, NEXT_KEY_FILE, Sources};
 use super::{BODY, BODY_1, HOST_FILE, VAULT_FILE, Vault, body, wrapping, write};
 use crate::envelope::Key;
 use crate::format::{self, Head, HostId, KeyId, Opener, Stretch, VAULT_BOUND, Whole};
-use crate::locker::{Locker, Slot};
+use crate::master_key::{KeyStore, Slot};
 use crate::store::{PRIVATE, Store};
 use data_encoding::HEXLOWER_PERMISSIVE as HEX;
 use ipc_proto::config::KeySource;
@@ -24,12 +24,12 @@ pub(crate) enum Held {
 pub(crate) struct Locked {
     store: Arc<Store>,
     sources: Arc<Sources>,
-    locker: Locker,
+    key_store: KeyStore,
     /// True if there is no vault yet.
     pub(crate) empty: bool,
 }
 
-/// What a passphrase opened, or is about to make.
+/// A vault that a passphrase opened, or a new one that it will be the first of.
 pub(crate) struct Unlocked {
     head: Head,
     key: Key,
@@ -38,30 +38,30 @@ pub(crate) struct Unlocked {
 }
 
 /// Opens the vault of this folder. In an empty folder it makes one, key first, unless that needs a passphrase.
-pub(crate) fn open(store: Arc<Store>, sources: Sources, locker: Locker) -> Result<Held, VaultFault> {
+pub(crate) fn open(store: Arc<Store>, sources: Sources, key_store: KeyStore) -> Result<Held, VaultFault> {
     let sources = Arc::new(sources);
-    let Some(file) = read(&store)? else { return first(store, sources, locker) };
+    let Some(file) = read(&store)? else { return first(store, sources, key_store) };
     let whole = format::decode(&file)?;
     let host = host_of(&store, whole.head.host)?;
     let key = match whole.head.opener {
         Opener::File => Some(of_file(&store, &whole.head.key)?),
         Opener::Systemd => Some(of_credential(&sources, &whole.head.key)?),
-        Opener::Passphrase(_) => kept(&locker, &whole.head.key)?,
+        Opener::Passphrase(_) => earlier(&key_store, &whole.head.key)?,
     };
-    let Some(key) = key else { return Ok(Held::Locked(Locked { store, sources, locker, empty: false })) };
+    let Some(key) = key else { return Ok(Held::Locked(Locked { store, sources, key_store, empty: false })) };
     let index = read_index(&whole, &key)?;
     let head = Head { host: Some(host), ..whole.head };
     if whole.head.host.is_none() {
         write(&store, &head, &key, &index)?;
     }
     settle(&store, &head);
-    Ok(Held::Open(Box::new(Vault::with(store, sources, locker, head, &key, index))))
+    Ok(Held::Open(Box::new(Vault::with(store, sources, key_store, head, &key, index))))
 }
 
 /// The first vault of this host.
-fn first(store: Arc<Store>, sources: Arc<Sources>, locker: Locker) -> Result<Held, VaultFault> {
+fn first(store: Arc<Store>, sources: Arc<Sources>, key_store: KeyStore) -> Result<Held, VaultFault> {
     let (opener, key) = match sources.want {
-        KeySource::Passphrase => return Ok(Held::Locked(Locked { store, sources, locker, empty: true })),
+        KeySource::Passphrase => return Ok(Held::Locked(Locked { store, sources, key_store, empty: true })),
         KeySource::Systemd => {
             let key = sources.credential.as_ref().ok_or(VaultFault::NoCredential)?;
             (Opener::Systemd, key.copy())
@@ -79,26 +79,26 @@ fn first(store: Arc<Store>, sources: Arc<Sources>, locker: Locker) -> Result<Hel
     let head = Head { key: keys::id(&key)?, host: Some(host_of(&store, None)?), opener };
     let index = Index::default();
     write(&store, &head, &key, &index)?;
-    Ok(Held::Open(Box::new(Vault::with(store, sources, locker, head, &key, index))))
+    Ok(Held::Open(Box::new(Vault::with(store, sources, key_store, head, &key, index))))
 }
 
 impl Vault {
     fn with(
         store: Arc<Store>,
         sources: Arc<Sources>,
-        mut locker: Locker,
+        mut key_store: KeyStore,
         head: Head,
         key: &Key,
         index: Index,
     ) -> Self {
-        locker.put(Slot::Current, key);
-        locker.clear(Slot::Next);
-        Self { store, sources, locker, head, index }
+        key_store.put(Slot::Current, key);
+        key_store.clear(Slot::Next);
+        Self { store, sources, key_store, head, index }
     }
 }
 
 impl Locked {
-    /// What a new vault would be opened by, or what opens this one: a passphrase.
+    /// The source of the key that opens this vault, or would open a new one: a passphrase.
     pub(crate) const SOURCE: KeySource = KeySource::Passphrase;
 
     /// Looks whether this passphrase opens the vault; where there is none, it is to be the first one's. Nothing is
@@ -130,7 +130,7 @@ impl Locked {
         }
         settle(&self.store, &head);
         let (store, sources) = (Arc::clone(&self.store), Arc::clone(&self.sources));
-        Ok(Vault::with(store, sources, std::mem::take(&mut self.locker), head, &key, index))
+        Ok(Vault::with(store, sources, std::mem::take(&mut self.key_store), head, &key, index))
     }
 }
 
@@ -139,7 +139,7 @@ fn read(store: &Store) -> Result<Option<Vec<u8>>, VaultFault> {
     Ok(file.map(|file| file.bytes))
 }
 
-/// What is in the body; every value must open.
+/// The contents of the body; every value must open.
 fn read_index(whole: &Whole<'_>, key: &Key) -> Result<Index, VaultFault> {
     let (body, wrapping) = (body(key)?, wrapping(key)?);
     if whole.head.host.is_none() {
@@ -203,8 +203,8 @@ fn of_credential(sources: &Sources, id: &KeyId) -> Result<Key, VaultFault> {
 }
 
 /// The key that an earlier life left, if it is this vault's.
-fn kept(locker: &Locker, id: &KeyId) -> Result<Option<Key>, VaultFault> {
-    for key in Slot::ALL.into_iter().filter_map(|slot| locker.get(slot)) {
+fn earlier(key_store: &KeyStore, id: &KeyId) -> Result<Option<Key>, VaultFault> {
+    for key in Slot::ALL.into_iter().filter_map(|slot| key_store.get(slot)) {
         if keys::id(&key)? == *id {
             return Ok(Some(key));
         }

@@ -1,5 +1,5 @@
-//! Another key for the vault, and new data keys. Each change is one vault in the place of another: whoever is ended in
-//! between finds the old one or the new one, and a key that opens it.
+//! Another key for the vault, and new data keys. Each change puts one vault in the place of another: a process that ends in
+//! between leaves the old one or the new one, and a key that opens it.
 
 use super::fault::VaultFault;
 use super::keys::{self, NEXT_KEY_FILE};
@@ -7,10 +7,10 @@ use super::opening::settle;
 use super::{Vault, wrapping, write};
 use crate::envelope::{Envelope, Key};
 use crate::format::{Head, Opener, Stretch};
-use crate::locker::Slot;
+use crate::master_key::Slot;
 use ipc_proto::config::KeySource;
 
-/// What becomes of the data keys.
+/// The change of the data keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// They are wrapped anew; values stay as they are sealed.
@@ -27,7 +27,7 @@ pub(crate) struct Rekeying {
 }
 
 impl Rekeying {
-    /// What becomes of the data keys.
+    /// The change of the data keys.
     pub(crate) const fn step(&self) -> Step {
         self.step
     }
@@ -47,8 +47,8 @@ impl Vault {
         Ok(Rekeying { opener, key, step: Step::Reseal })
     }
 
-    /// The key of a new passphrase, if who asks shows what opens the vault now. `None` if it is the new one that does:
-    /// then this was asked before, and nobody heard the answer.
+    /// The key of a new passphrase, if the request proves the present passphrase or key. `None` if the new one opens the vault
+    /// already: then an earlier request had set it, and its answer was lost.
     pub(crate) fn passphrase(&self, proof: &[u8], new: &[u8]) -> Result<Option<Rekeying>, VaultFault> {
         if self.sources.want != KeySource::Passphrase {
             return Err(VaultFault::NotByPassphrase);
@@ -100,13 +100,13 @@ impl Vault {
             keys::write(&self.store, NEXT_KEY_FILE, &key)?;
         }
         kit::fault_point!("credproxy.rekey.key.written");
-        self.locker.put(Slot::Next, &key);
+        self.key_store.put(Slot::Next, &key);
         kit::fault_point!("credproxy.rekey.key.kept");
         write(&self.store, &head, &key, &index)?;
         kit::fault_point!("credproxy.rekey.vault.written");
-        self.locker.put(Slot::Current, &key);
+        self.key_store.put(Slot::Current, &key);
         kit::fault_point!("credproxy.rekey.key.current");
-        self.locker.clear(Slot::Next);
+        self.key_store.clear(Slot::Next);
         (self.head, self.index) = (head, index);
         settle(&self.store, &self.head);
         kit::fault_point!("credproxy.rekey.settled");

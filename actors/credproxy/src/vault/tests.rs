@@ -21,8 +21,8 @@ fn sources(want: KeySource) -> Sources {
 }
 
 /// A life of the process: what it finds in the folder, and in the page that outlives it.
-fn life(folder: &Path, sources: Sources, locker: Locker) -> Result<Held, VaultFault> {
-    super::open(Arc::new(Store::open(folder).unwrap()), sources, locker)
+fn life(folder: &Path, sources: Sources, key_store: KeyStore) -> Result<Held, VaultFault> {
+    super::open(Arc::new(Store::open(folder).unwrap()), sources, key_store)
 }
 
 fn held_open(held: Held) -> Vault {
@@ -33,7 +33,7 @@ fn held_open(held: Held) -> Vault {
 }
 
 fn open(folder: &Path) -> Result<Vault, VaultFault> {
-    life(folder, sources(KeySource::File), Locker::default()).map(held_open)
+    life(folder, sources(KeySource::File), KeyStore::default()).map(held_open)
 }
 
 fn bound(hosts: &[&str]) -> Binding {
@@ -162,11 +162,15 @@ fn bad_names_hosts_and_values_are_refused_before_anything_is_stored() {
 }
 
 #[test]
-fn nothing_of_a_value_is_on_disk_and_only_the_public_key_can_be_read_by_others() {
+fn no_value_is_on_disk_and_others_read_the_public_key_alone() {
     let folder = a_vault_with_one_secret();
     drop(crate::testing::start(Store::open(folder.path()).unwrap()));
-    let modes =
-        [(VAULT_FILE, 0o600), (KEY_FILE, 0o600), (HOST_FILE, 0o600), (crate::door::PUBLIC_FILE, 0o644)];
+    let modes = [
+        (VAULT_FILE, 0o600),
+        (KEY_FILE, 0o600),
+        (HOST_FILE, 0o600),
+        (crate::sealing_key::PUBLIC_FILE, 0o644),
+    ];
     for (name, mode) in modes {
         let path = folder.path().join(name);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode, "{name}");
@@ -231,7 +235,7 @@ fn an_alteration_with_a_checksum_that_holds_is_seen_by_the_seal() {
 
 // Holds P4-25.
 #[test]
-fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_left_as_they_are() {
+fn another_hosts_vault_a_foreign_file_and_a_missing_key_differ_and_stay() {
     let (folder, other) = (a_vault_with_one_secret(), a_vault_with_one_secret());
     let path = folder.path().join(VAULT_FILE);
     let check = |bytes: Vec<u8>, told: fn(&VaultFault) -> bool| {
@@ -254,7 +258,7 @@ fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_l
     fs::remove_file(folder.path().join(KEY_FILE)).unwrap();
     check(own, |fault| matches!(fault, VaultFault::NoKey));
     assert!(!folder.path().join(KEY_FILE).exists());
-    // Who moves a vault on purpose moves its key, and says so.
+    // A person who moves a vault on purpose moves its key as well, and removes the id.
     fs::write(&path, another).unwrap();
     fs::copy(other.path().join(KEY_FILE), folder.path().join(KEY_FILE)).unwrap();
     fs::remove_file(folder.path().join(HOST_FILE)).unwrap();
@@ -263,7 +267,7 @@ fn a_vault_of_another_host_a_foreign_file_and_a_missing_key_are_told_apart_and_l
 
 // Holds P4-25.
 #[test]
-fn a_file_that_says_whose_vault_it_is_and_names_no_host_is_refused_and_left_as_it_is() {
+fn a_vault_id_that_names_no_host_is_refused_and_left_as_it_is() {
     let folder = a_vault_with_one_secret();
     let path = folder.path().join(HOST_FILE);
     let own = fs::read_to_string(&path).unwrap();
@@ -292,7 +296,7 @@ fn a_key_file_that_others_can_read_or_that_holds_no_key_is_refused() {
 /// A crash while a new vault is written leaves any prefix of it beside the old one.
 // Holds P7-47.
 #[test]
-fn a_crash_at_any_byte_of_a_rewrite_leaves_the_old_vault_and_the_next_rewrite_works() {
+fn a_crash_within_a_rewrite_leaves_the_old_vault_to_be_rewritten() {
     let folder = a_vault_with_one_secret();
     let whole = fs::read(folder.path().join(VAULT_FILE)).unwrap();
     for length in (0..whole.len()).step_by(7) {

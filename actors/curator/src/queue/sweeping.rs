@@ -1,5 +1,6 @@
-//! What the queue forgets by itself: what was given up or answered and is old or too much, and work that nobody offers any
-//! more. It touches the queue alone, and tells memory of what it gave up; it never takes away what somebody still waits for.
+//! The queue's own cleaning: it drops jobs that were given up or answered and are too old or too many, and work that
+//! memory offers no longer. It touches the queue alone, and reports to memory the jobs it gave up; it never drops a job
+//! that a caller still waits for.
 
 use super::{Queue, STALE};
 use crate::failure::Failure;
@@ -7,11 +8,11 @@ use crate::store::StoreFault;
 use crate::work::{nothing, scope_of};
 use ipc_proto::curator::{JobKind, JobState};
 
-/// How long a job of memory's waits without being offered again before it is forgotten, ms: somebody else settled it.
+/// Time that a job of memory's waits without being offered again before it is forgotten, ms: another settled it.
 const ORPHANED_MS: u64 = 600_000;
 
 impl Queue {
-    /// Forgets what is too old or too much, and what nobody offers any more.
+    /// Forgets jobs that are too old or too many, and those that memory no longer offers.
     pub(super) async fn sweep(&self) {
         let now_ms = kit::now_ms();
         self.sweep_old(now_ms).await;
@@ -20,7 +21,8 @@ impl Queue {
         }
     }
 
-    /// Forgets what is too old or too much. Of what was given up memory is told first, so that it is not offered again.
+    /// Forgets jobs that are too old or too many. Memory learns first of those that were given up, so that they are not
+    /// offered again.
     pub(super) async fn sweep_old(&self, now_ms: u64) {
         if let Err(error) = self.store.forget_days(now_ms) {
             tracing::error!(%error, "the tokens of former days could not be forgotten");
@@ -41,7 +43,7 @@ impl Queue {
         }
     }
 
-    /// Forgets jobs whose work nobody offers any more.
+    /// Forgets jobs that memory no longer offers.
     fn sweep_orphans(&self, now_ms: u64) -> Result<(), StoreFault> {
         let store = &self.store;
         if self.gathering.get().elapsed() < STALE {

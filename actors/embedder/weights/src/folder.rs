@@ -1,18 +1,18 @@
-//! The files of a folder, opened once and read as often as need be: by their descriptors, so that nothing else has to be
-//! opened later.
+//! The files of a folder, opened once and read through their descriptors as often as needed, so that nothing else has
+//! to be opened later.
 
 use crate::form::Form;
 use crate::header::{self, Header};
-use crate::{Dtype, FORM, MOST_BYTES, NUMBERS, Unusable, WORDS, words};
+use crate::{Dtype, FORM, MOST_BYTES, NUMBERS, Unusable, VOCABULARY, vocabulary};
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Most bytes of the form and of the words.
+/// Most bytes of the form and of the vocabulary.
 const FORM_BOUND: u64 = 64 << 10;
-const WORDS_BOUND: u64 = 16 << 20;
+const VOCABULARY_BOUND: u64 = 16 << 20;
 /// Most bytes of the numbers: as 64-bit ones they are refused later, and beside those that are needed stand few.
 const NUMBERS_BOUND: u64 = MOST_BYTES + (16 << 20);
 
@@ -20,27 +20,27 @@ const NUMBERS_BOUND: u64 = MOST_BYTES + (16 << 20);
 #[derive(Debug)]
 pub struct Folder {
     form: File,
-    words: (&'static str, File),
+    vocabulary: (&'static str, File),
     numbers: File,
 }
 
-/// What was read, but for the numbers.
+/// The model's description, without the numbers.
 #[derive(Debug)]
 pub struct Model {
     /// How it is built.
     pub form: Form,
     /// Its tokenizer, as JSON.
-    pub words: Vec<u8>,
-    /// What all of its files come to: 16 digits of their SHA-256.
+    pub vocabulary: Vec<u8>,
+    /// The hash of all its files: 16 digits of their SHA-256.
     pub hash: String,
 }
 
 /// The numbers of a tensor.
 #[derive(Debug)]
 pub struct Tensor<'a> {
-    /// Its name, without what a head may have put before it.
+    /// Its name, without the prefix of a head.
     pub name: String,
-    /// What its numbers are.
+    /// The type of its numbers.
     pub dtype: Dtype,
     /// Its shape.
     pub shape: &'a [usize],
@@ -52,37 +52,37 @@ impl Folder {
     /// Opens its files.
     ///
     /// # Errors
-    /// Which of them cannot be opened.
+    /// [`Unusable`] names the file that cannot be opened.
     pub fn open(path: &Path) -> Result<Self, Unusable> {
-        let [tokenizer, vocabulary] = WORDS;
-        let words = match opened(path, tokenizer) {
+        let [tokenizer, vocabulary] = VOCABULARY;
+        let vocabulary = match opened(path, tokenizer) {
             Err(Unusable::File { cause, .. }) if cause.kind() == ErrorKind::NotFound => {
                 (vocabulary, opened(path, vocabulary))
             }
             file => (tokenizer, file),
         };
-        // In the order in which people look for what is wrong: whether it is a model's folder at all comes first.
+        // In the order in which people look for a fault: if it is a model's folder at all comes first.
         let form = opened(path, FORM)?;
-        Ok(Self { form, words: (words.0, words.1?), numbers: opened(path, NUMBERS)? })
+        Ok(Self { form, vocabulary: (vocabulary.0, vocabulary.1?), numbers: opened(path, NUMBERS)? })
     }
 
-    /// Reads everything once; each tensor that the model needs is given to `take`, and is let go of before the next.
+    /// Reads everything once; each tensor that the model needs is given to `take`, and is dropped before the next.
     ///
     /// # Errors
-    /// What is wrong with which file.
+    /// [`Unusable`] names the file and its fault.
     pub fn read(&self, mut take: impl FnMut(Tensor<'_>)) -> Result<Model, Unusable> {
         let form = whole(&self.form, FORM, FORM_BOUND)?;
-        let words = whole(&self.words.1, self.words.0, WORDS_BOUND)?;
+        let vocabulary = whole(&self.vocabulary.1, self.vocabulary.0, VOCABULARY_BOUND)?;
         let mut hash = Sha256::new();
-        for part in [&form, &words] {
+        for part in [&form, &vocabulary] {
             hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
             hash.update(part);
         }
         let form = Form::read(&form)?;
-        let words = words::read(self.words.0, words, form.words)?;
+        let vocabulary = vocabulary::read(self.vocabulary.0, vocabulary, form.pieces)?;
         self.numbers(&form, &mut hash, &mut take)?;
         let hash = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Model { form, words, hash })
+        Ok(Model { form, vocabulary, hash })
     }
 
     fn numbers(

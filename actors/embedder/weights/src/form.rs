@@ -1,4 +1,4 @@
-//! How a model is built: `config.json`, each number within bounds.
+//! The shape of a model: `config.json`, each number within bounds.
 
 use crate::{MOST_BYTES, Unusable};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Form {
     /// Words that it knows.
-    pub words: usize,
+    pub pieces: usize,
     /// Numbers of a vector.
     pub width: usize,
     /// Layers.
@@ -20,13 +20,13 @@ pub struct Form {
     pub positions: usize,
     /// Kinds of sentences.
     pub kinds: usize,
-    /// What bends its numbers.
+    /// The activation function.
     pub activation: Activation,
-    /// What is added to a variance.
+    /// The value that is added to a variance.
     pub epsilon: f64,
 }
 
-/// What bends the numbers of a layer.
+/// The activation function of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Activation {
     /// Exact.
@@ -74,7 +74,7 @@ impl Form {
         struct Kind {
             model_type: Option<String>,
         }
-        let wrong = |error: serde_json::Error| Unusable::NoForm(said(&error));
+        let wrong = |error: serde_json::Error| Unusable::NoForm(reason(&error));
         let kind: Kind = serde_json::from_slice(text).map_err(wrong)?;
         let kind = kind.model_type.unwrap_or_else(|| "none".to_owned());
         if kind != "bert" {
@@ -109,7 +109,7 @@ impl Form {
             return no("layer_norm_eps is not between 0 and 1");
         }
         let form = Self {
-            words: written.vocab_size,
+            pieces: written.vocab_size,
             width: written.hidden_size,
             layers: written.num_hidden_layers,
             heads: written.num_attention_heads,
@@ -133,7 +133,7 @@ impl Form {
     pub(crate) fn tensors(&self) -> impl Iterator<Item = (String, Vec<usize>)> + use<'_> {
         let (width, inner) = (self.width, self.inner);
         let first = [
-            ("word_embeddings.weight", vec![self.words, width]),
+            ("word_embeddings.weight", vec![self.pieces, width]),
             ("position_embeddings.weight", vec![self.positions, width]),
             ("token_type_embeddings.weight", vec![self.kinds, width]),
             ("LayerNorm.weight", vec![width]),
@@ -162,8 +162,8 @@ impl Form {
     }
 }
 
-/// What is wrong, in words that hold nothing of the file but the names of members.
-fn said(error: &serde_json::Error) -> String {
+/// The fault, in words that hold nothing of the file but the names of members.
+fn reason(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {
             format!("a member is missing or of another type, at line {}", error.line())

@@ -1,4 +1,4 @@
-//! The header of the numbers: where each tensor stands, held against what the model's form needs.
+//! The header of the numbers: the place of each tensor, compared with the needs of the model's form.
 
 use crate::form::Form;
 use crate::{Dtype, Unusable};
@@ -8,13 +8,13 @@ use safetensors::tensor::{Metadata, TensorInfo};
 pub(crate) const LENGTH: u64 = 8;
 /// Most bytes of a header.
 pub(crate) const BOUND: u64 = 1 << 20;
-/// What the names of tensors begin with where the model was stored with a head.
+/// The prefix of the tensors' names where the model was stored with a head.
 const PREFIX: &str = "bert.";
 
 /// Where everything stands.
 pub(crate) struct Header {
     tensors: Metadata,
-    /// What stands before the names.
+    /// The prefix of the names.
     prefix: &'static str,
 }
 

@@ -1,11 +1,11 @@
-//! What a folder with a sentence model must hold, and how it is read: a BERT with its words. Nothing of it is trusted: every
-//! size is bounded before room is made for it, and what does not fit is named. It opens the files of one folder and must
-//! never run a model.
+//! The files of a sentence model, and their reader: a BERT with its vocabulary. Nothing of it is trusted: every size is
+//! bounded before room is made for it, and what does not fit is named. It opens the files of one folder and must never
+//! run a model.
 
 mod folder;
 mod form;
 mod header;
-mod words;
+mod vocabulary;
 
 pub use folder::{Folder, Model, Tensor};
 pub use form::{Activation, Form};
@@ -13,14 +13,14 @@ pub use safetensors::Dtype;
 
 /// The file that says how the model is built.
 pub const FORM: &str = "config.json";
-/// The file of its words, and what is taken where that is not there.
-pub const WORDS: [&str; 2] = ["tokenizer.json", "vocab.txt"];
+/// The file of the vocabulary, and the one that is read where that is missing.
+pub const VOCABULARY: [&str; 2] = ["tokenizer.json", "vocab.txt"];
 /// The file of its numbers.
 pub const NUMBERS: &str = "model.safetensors";
 /// Most bytes of all numbers as 32-bit floats.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// Why a folder is of no use. What is said holds names of files and tensors and no content.
+/// The reasons for which a folder is of no use. The text holds names of files and tensors and no content.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// A file cannot be opened or read.
@@ -28,7 +28,7 @@ pub enum Unusable {
     File {
         /// Which.
         file: &'static str,
-        /// What the kernel says.
+        /// The kernel's error.
         cause: std::io::Error,
     },
     /// A directory, a pipe, a device.
@@ -53,7 +53,7 @@ pub enum Unusable {
     OutOfBounds {
         /// Which.
         what: &'static str,
-        /// What it is.
+        /// The size found.
         is: usize,
         /// The least that it may be.
         least: usize,
@@ -63,12 +63,12 @@ pub enum Unusable {
     /// The numbers would take too much room.
     #[error("the model has more than {} MiB of numbers", MOST_BYTES >> 20)]
     TooLarge,
-    /// The words are not word pieces, or not those of this model.
+    /// The vocabulary is not made of word pieces, or not those of this model.
     #[error("{file}: {why}")]
-    Words {
+    Vocabulary {
         /// The file.
         file: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// The header of the numbers is none.
@@ -92,9 +92,9 @@ pub enum Unusable {
     OtherShape {
         /// Which.
         tensor: String,
-        /// What it is.
+        /// The value found.
         is: String,
-        /// What it should be.
+        /// The value required.
         wants: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Laws of the folder: what is whole is read, and what is not is refused by a name, whatever its header says.
+//! Tests of the folder: a sound one is read, and a fault is refused by name, whatever its header says.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "../../../../tests/src/model.rs"]
@@ -133,7 +133,7 @@ fn a_header_that_asks_for_more_than_there_is_makes_no_room_for_it() {
 }
 
 #[test]
-fn a_missing_file_is_named_and_a_folder_or_a_pipe_in_its_place_is_not_waited_for() {
+fn a_missing_file_is_named_and_a_pipe_is_not_waited_for() {
     for (file, said) in
         [("config.json", "config.json"), ("vocab.txt", "vocab.txt"), ("model.safetensors", "model.")]
     {

@@ -1,6 +1,6 @@
-//! What the built-in tools declare, after the seed's table of defaults. Two things differ, since its sandbox is the
-//! person's machine and ours is a jail with no network, thrown away after each turn: `write` and `bash` do not ask by
-//! themselves, and what a jail's tool touches cannot leave by it. What is dangerous even there still asks.
+//! The capabilities of the built-in tools, after the seed's table of defaults. Two things differ, since the seed's sandbox is the
+//! person's machine and ours is a jail without network that is discarded after each turn: `write` and `bash` do not ask by
+//! themselves, and the data that a jail's tool touches cannot leave by it. A command that is dangerous even there still asks.
 
 use ipc_proto::capability::{
     Access, Approval, Audit, Capability, Data, Effect, Execution, Labels, Level, Network, Sandbox,
@@ -11,7 +11,7 @@ use ipc_proto::label::{Class, Trust};
 /// Ports that speak something else than HTTP: the seed's two lists together.
 const PORTS: &[u16] = &[22, 23, 25, 445, 3306, 3389, 5432, 6379, 27017];
 
-/// Whatever of a memory a later session reads.
+/// The arguments of a memory that a later session reads.
 const REMEMBERED: &[&str] = &["content", "title", "key", "files", "project", "tags"];
 
 const READ_DANGER: &[&str] = &[
@@ -71,7 +71,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-/// In the jail. What a file says is what its workspace is known to hold, so the tool itself adds nothing to it.
+/// Runs in the jail. A file has its workspace's label, so the tool itself adds nothing to it.
 fn jailed(effect: Effect, relevant: &[&str], danger: &[&str]) -> Capability {
     Capability {
         approval: Approval {
@@ -107,7 +107,7 @@ fn file(effect: Effect, danger: &[&str], timeout: u32, max_output_size: u32) -> 
     capability
 }
 
-/// Never remembered. What a program says may be anything, so its output is untrusted.
+/// Never remembered. A program may print anything, so its output is untrusted.
 fn bash() -> Capability {
     let mut capability = jailed(Effect::Write, &["command", "cwd"], BASH_DANGER);
     capability.approval.trust_after_approval = false;
@@ -153,7 +153,7 @@ fn fetch() -> Capability {
     }
 }
 
-/// The words go to the configured provider and to nobody else.
+/// The query goes to the configured provider and to nobody else.
 fn search() -> Capability {
     Capability {
         approval: Approval { level: Level::Auto, trust_after_approval: true, ..Approval::default() },

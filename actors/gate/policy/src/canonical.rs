@@ -1,5 +1,5 @@
-//! The canonical form of an action: what an approval is bound to, and what a grant covers. One spelling for one
-//! action: object keys sorted, no space, numbers as they were given.
+//! The canonical form of an action, which an approval is bound to and a grant covers. An action has one spelling: object keys
+//! sorted, no space, numbers as given.
 
 use ipc_proto::label::Label;
 use serde_json::{Map, Value, json};

@@ -11,25 +11,25 @@ const PATTERNS_BOUND: usize = 1024 * 1024;
 /// Patterns and globs of one list.
 const LIST_BOUND: usize = 64;
 
-/// A capability that is not taken.
+/// An invalid capability.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool}: {field}: {why}")]
 pub struct BadCapability {
-    /// Whose.
+    /// The tool.
     pub tool: String,
-    /// Which field of it.
+    /// The field of its capability.
     pub field: &'static str,
-    /// What is wrong with it.
+    /// The error.
     pub why: String,
 }
 
-/// The tools there are and what each declares.
+/// The capabilities by tool.
 #[derive(Clone)]
 pub struct Catalogue {
     tools: BTreeMap<String, Declared>,
 }
 
-/// A capability with what is compiled from it.
+/// A capability with its compiled patterns.
 #[derive(Clone, Default)]
 pub(crate) struct Declared {
     pub(crate) capability: Capability,
@@ -39,7 +39,7 @@ pub(crate) struct Declared {
 }
 
 impl Catalogue {
-    /// Every built-in tool.
+    /// The catalogue of the built-in tools.
     ///
     /// # Errors
     /// A built-in capability is wrong, which the tests of this crate rule out.
@@ -50,7 +50,7 @@ impl Catalogue {
             .try_fold(empty, |all, (name, capability)| all.with(name, capability))
     }
 
-    /// This, with one tool added or replaced.
+    /// This catalogue with one tool added or replaced.
     ///
     /// # Errors
     /// A pattern, a glob or a word of it is not valid.
@@ -71,7 +71,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What a tool declares.
+    /// The capability of a tool.
     #[must_use]
     pub fn get(&self, tool: &str) -> Option<&Capability> {
         self.tools.get(tool).map(|declared| &declared.capability)

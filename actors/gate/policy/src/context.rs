@@ -70,8 +70,8 @@ pub(crate) const fn action(effect: Effect) -> &'static str {
     }
 }
 
-/// Principal and resource, each with what it is and what it is in. Agent and tool have nothing to say of themselves, and
-/// whatever stands among the entities is gone through for each call.
+/// Principal and resource, each with its type and its groups. Agent and tool have no attributes, and every entity is walked for
+/// each call, so they have no entities.
 pub(crate) fn entities(kinds: &Kinds, asked: &Asked<'_>) -> Option<(EntityUid, EntityUid, [Entity; 2])> {
     let nobody = Session::default();
     let session = asked.session.unwrap_or(&nobody);
@@ -146,7 +146,7 @@ impl From<&str> for Attribute {
 }
 
 impl Asked<'_> {
-    /// All that the entity of who asks is made of, the profile apart.
+    /// The parts of the principal's entity, apart from the profile.
     pub(crate) fn principal(&self) -> [String; 4] {
         let nobody = Session::default();
         let session = self.session.unwrap_or(&nobody);
@@ -154,7 +154,7 @@ impl Asked<'_> {
         [session.id.clone(), session.agent.clone(), session.user.clone(), autonomy]
     }
 
-    /// What a policy can ask of who asks.
+    /// The attributes of the principal.
     pub(crate) fn principal_attributes(&self) -> Attributes {
         let (user, profile, level) = self.session.map_or_else(
             || ("", Profile::default(), Autonomy::default()),
@@ -167,7 +167,7 @@ impl Asked<'_> {
         ])
     }
 
-    /// All that the entity of what it is about is made of.
+    /// The parts of the resource's entity.
     pub(crate) fn resource(&self) -> [String; 3] {
         let (kind, value) = self.target();
         [self.tool.to_owned(), kind.to_owned(), value]
@@ -238,7 +238,7 @@ fn of_call(all: &mut Attributes, facts: &Facts) {
     all.extend(target.amount.map(|amount| ("amount", amount.into())));
 }
 
-/// An act of the host itself: what it gives to a model leaves the host, to where the owner configured.
+/// Sets the facts of an act of the host itself: content for a model leaves the host, to the place that the owner configured.
 fn of_host(all: &mut Attributes, egress: bool) {
     const YES: [&str; 9] = [
         "vouched",

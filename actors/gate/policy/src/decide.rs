@@ -1,5 +1,5 @@
-//! The decision on a call. Cedar knows permit and forbid; asking is made of them: what is refused while nobody has
-//! approved, and permitted once somebody has, is asked.
+//! The decision on a call. Cedar knows permit and forbid. `ask` is made of them: a call that is refused without an approval, and
+//! permitted with one.
 
 use crate::context::{Asked, action};
 use crate::engine::{Engine, Note, Outcome};
@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 
 /// Bytes of a reason.
 const REASON: usize = 512;
-/// Where no policy permits, this stands for one.
+/// The name that is shown where no policy permits.
 const NO_PERMIT: &str = "no-policy-permits";
-/// Where a policy could not be evaluated, this does.
+/// The name that is shown where a policy could not be evaluated.
 const FAILED: &str = "evaluation-failed";
 
 /// Decides on a call. At most three evaluations: as it is, as if approved, and, where that asks, as if granted.
@@ -45,7 +45,7 @@ pub fn decide(engine: &Engine, catalogue: &Catalogue, session: &Session, call: &
     }
 }
 
-/// What the policies say.
+/// The policies' verdict.
 pub(crate) struct Judged {
     pub(crate) decision: Decision,
     pub(crate) policies: BTreeSet<PolicyId>,
@@ -64,7 +64,7 @@ pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: b
         return Judged { decision: Decision::Allow, policies: first.policies, grantable: false };
     }
     let asks = |policy: &&PolicyId| engine.note(policy).is_some_and(|note| note.asks);
-    // What a person's answer changes nothing about holds whatever they say.
+    // A policy that a person's answer does not change holds in any case.
     let settled: BTreeSet<PolicyId> = first.policies.iter().filter(|policy| !asks(policy)).cloned().collect();
     if !settled.is_empty() {
         return deny(settled);
@@ -76,7 +76,7 @@ pub(crate) fn judge(engine: &Engine, asked: &Asked<'_>, granted: bool, trusts: b
     if !approved.allowed {
         return deny(if approved.policies.is_empty() { one(NO_PERMIT) } else { approved.policies });
     }
-    // What forbade it is why it is asked; where nothing did, it is what permits it once it is approved.
+    // The question names the policies that forbade the call; without any, it names those that permit it once it is approved.
     let policies = if first.policies.is_empty() { approved.policies } else { first.policies };
     let grantable = trusts && question.evaluate(false, true).allowed;
     Judged { decision: Decision::Ask, policies, grantable }
@@ -102,12 +102,12 @@ fn why(engine: &Engine, judged: &Judged, facts: &Facts, session: &Session) -> Wh
         taint: session.taint.thousandths(),
         path: target.path.as_ref().map(|path| Text::clip(&path.canonical)),
         command: target.command.as_ref().map(|command| Name::clip(command.danger.unwrap_or(command.reason))),
-        // Whoever asks sets when the question ends.
+        // The caller sets the expiry of the question.
         expires_ms: 0,
     }
 }
 
-/// In plain words: what each policy says of itself, and which arguments it is about.
+/// The reason in plain words: the policies' own reasons, and the arguments that they are about.
 fn reason(engine: &Engine, judged: &Judged, facts: &Facts, call: &Call<'_>) -> String {
     let mut parts: Vec<String> = Vec::new();
     for policy in &judged.policies {

@@ -1,5 +1,5 @@
-//! The policies that hold, parsed and validated once: invariants, what every profile shares, the three profiles, the
-//! owner's files. Swapped whole or not at all: an engine is made anew and put in the place of the old one.
+//! The valid policies, parsed and validated once: invariants, those of every profile, the three profiles, the owner's files. An
+//! engine is never changed: a new one replaces the old one.
 
 mod guard;
 mod reading;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex};
 
-/// What policies can speak of.
+/// The vocabulary of policies.
 const SCHEMA: &str = include_str!("../../../../deploy/policies/schema.cedarschema");
 /// The policies that are part of the program.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -29,11 +29,11 @@ const BUILT_IN: &[(&str, &str)] = &[
 ];
 /// Bytes of the version's hash that are shown.
 const VERSION_BYTES: usize = 16;
-/// Policy sets that are kept; with more they are made anew.
+/// Policy sets in the cache. Further ones are built each time.
 const SETS: usize = 128;
-/// Answers that are kept for one set.
+/// Cached answers of one set.
 const ANSWERS: usize = 32;
-/// Policies of all files together: each is looked at for each call.
+/// Policies of all files together: each is considered for each call.
 const POLICIES: usize = 1024;
 
 /// A policy file.
@@ -49,13 +49,13 @@ pub struct File {
     pub text: String,
 }
 
-/// Every policy that holds.
+/// All valid policies.
 pub struct Engine {
     authorizer: Authorizer,
     kinds: Kinds,
-    /// What can match in each profile, for each action.
+    /// The policies that can match, by profile and action.
     policies: [[Vec<Arc<Guarded>>; ACTIONS.len()]; Profile::ALL.len()],
-    /// The sets that were needed before.
+    /// The cached sets.
     sets: Mutex<HashMap<Choice, Arc<Chosen>>>,
     /// Every action in its groups.
     actions: Entities,
@@ -64,18 +64,18 @@ pub struct Engine {
     version: String,
 }
 
-/// Profile and action, by number, and which of their policies.
+/// Profile and action by number, and the indices of their policies.
 type Choice = (usize, usize, Vec<bool>);
 
-/// The policies that can apply to a call, and what they read of it: Cedar takes as long over an attribute as over a
-/// policy, and most are read by none. What they said of a question that read the same to them, they would say again.
+/// The policies that can apply to a call, and the parts of it that they read. Cedar takes as long for an attribute as for a
+/// policy, and most attributes are read by none. The outcome for equal parts is the same, so it is cached.
 struct Chosen {
     policies: PolicySet,
     reading: Reading,
     said: Mutex<HashMap<Read, Outcome>>,
 }
 
-/// All that a set of policies reads of a question.
+/// The parts of a question that a set of policies reads.
 #[derive(PartialEq, Eq, Hash)]
 struct Read {
     context: Vec<(&'static str, Attribute)>,
@@ -83,27 +83,27 @@ struct Read {
     resource: Option<[String; 3]>,
 }
 
-/// What a policy says of itself, in annotations.
+/// A policy's annotations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Note {
     pub(crate) reason: Option<String>,
     pub(crate) owner_only: bool,
     pub(crate) declassifies: bool,
-    /// It looks at where arguments came from, so those that nobody named are part of the reason.
+    /// It reads the provenance of arguments, so those that nobody named are part of the reason.
     pub(crate) about_args: bool,
-    /// It looks at whether a person has approved, so what it says may be another thing then.
+    /// It reads the approval, so its verdict may differ then.
     pub(crate) asks: bool,
 }
 
-/// A policy, and what it asks first of the context. Cedar evaluates every policy of a set, at some microseconds each; one
-/// whose first condition is a flag that is down says nothing, and is left out of the set.
+/// A policy and its leading condition. Cedar evaluates every policy of a set, at some microseconds each; a policy whose leading
+/// condition is false has no effect, and is left out of the set.
 struct Guarded {
     policy: Policy,
     guards: Vec<Guard>,
     reading: Reading,
 }
 
-/// What one evaluation gave.
+/// The outcome of one evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) allowed: bool,
@@ -149,7 +149,7 @@ impl Engine {
             engine.add(&validator, name, text, false)?;
         }
         engine.version = engine.hash();
-        // Whatever Cedar does once and lazily is done now.
+        // Cedar's lazy initialization happens now.
         let nothing = Asked::default();
         drop(engine.prepare(&nothing).map(|question| question.evaluate(false, false)));
         Ok(engine)
@@ -167,7 +167,7 @@ impl Engine {
         &self.files
     }
 
-    /// The reason that a policy gives for itself.
+    /// The reason that a policy's annotation gives.
     #[must_use]
     pub fn reason(&self, policy: &str) -> Option<&str> {
         self.notes.get(&PolicyId::new(policy)).and_then(|note| note.reason.as_deref())
@@ -182,7 +182,7 @@ impl Engine {
             return Err(Invalid::new(name, 1, "templates are not used here: a policy must be whole"));
         }
         let faults = validator.validate(&set, ValidationMode::default());
-        // Cedar gives them in no order; the same file is to be refused with the same words each time.
+        // Cedar returns them in no order; the same file is refused with the same message each time.
         let faults = faults.validation_errors().map(|error| Invalid::validation(name, text, error));
         if let Some(first) = faults.min_by(|a, b| (a.line, &a.message).cmp(&(b.line, &b.message))) {
             return Err(first);
@@ -199,7 +199,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Takes one policy, under a name that no other file can take.
+    /// Adds one policy, under a name that no other file can take.
     fn take(&mut self, file: &str, policy: &Policy, built_in: bool) -> Result<(), Invalid> {
         let own = policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned);
         let id = PolicyId::new(if built_in { own.clone() } else { format!("{file}.{own}") });
@@ -231,7 +231,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns whether a policy's scope lets it speak of an action.
+    /// Returns true if a policy's scope covers an action.
     fn can_match(&self, policy: &Policy, action: &str) -> bool {
         let action = self.kinds.action(action);
         match policy.action_constraint() {
@@ -267,7 +267,7 @@ impl Engine {
         Some(Question { engine: self, of: (profile, number), asked })
     }
 
-    /// The policies that these attributes do not rule out.
+    /// The policies that these attributes do not exclude.
     fn choose(&self, (profile, action): (usize, usize), asked: [&Attributes; 2]) -> Option<Arc<Chosen>> {
         let policies = self.policies.get(profile)?.get(action)?;
         let [context, principal] = asked;
@@ -289,7 +289,7 @@ impl Engine {
     }
 }
 
-/// A question that is put once or more.
+/// A question that is evaluated once or more.
 pub(crate) struct Question<'a> {
     engine: &'a Engine,
     /// Profile and action, by number.
@@ -323,7 +323,7 @@ impl Question<'_> {
         let (principal, resource, own) = entities(kinds, self.asked)?;
         let action = kinds.action(self.asked.action);
         let made;
-        // Making entities takes as long as judging by them; what nobody reads need not be there.
+        // Building entities takes as long as evaluating them; those that nobody reads are left out.
         let entities = if read.principal.is_some() || read.resource.is_some() {
             let all = own.into_iter().chain(engine.actions.get(&action).cloned());
             made = Entities::from_entities(all, None).ok()?;
@@ -347,7 +347,7 @@ impl Chosen {
         Self { policies, reading, said: Mutex::default() }
     }
 
-    /// What these policies read of a question.
+    /// The parts of a question that these policies read.
     fn read(&self, asked: &Asked<'_>, attributes: Attributes) -> Read {
         let reading = &self.reading;
         Read {

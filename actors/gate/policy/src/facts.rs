@@ -1,4 +1,4 @@
-//! Everything that is found out about a call before a policy is asked.
+//! The facts of a call, found before a policy is evaluated.
 
 use crate::catalogue::Declared;
 use crate::target::Target;
@@ -12,10 +12,10 @@ use std::borrow::Cow;
 
 /// The tools that store what later sessions believe.
 const MEMORY: [&str; 2] = ["memory_write", "memory_revise"];
-/// Where the jail's own address space of paths ends; shown for a path that was refused before it could be read.
+/// The path that is shown for a path that was refused before it could be parsed.
 const UNREAD: &str = "a path that cannot be read in one way";
 
-/// What is known of a call.
+/// The facts that are known of a call.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an attribute of its own that a policy may name")]
 pub(crate) struct Facts {
@@ -29,19 +29,19 @@ pub(crate) struct Facts {
     pub(crate) args: Vec<Fact>,
     /// A relevant argument is there that something could vouch for.
     pub(crate) named: bool,
-    /// Why the target may not be gone to, whoever says so.
+    /// The reason for which the target is not permitted in any case.
     pub(crate) unfit: Option<String>,
     pub(crate) danger: bool,
     pub(crate) asks_method: bool,
     pub(crate) asks_host: bool,
-    /// It runs in the jail and nothing of it leaves by it.
+    /// It runs in the jail, and no data leaves by it.
     pub(crate) confined: bool,
-    /// What it is given leaves the host.
+    /// Its arguments leave the host.
     pub(crate) egress: bool,
-    /// Where that goes is on a list of the owner's, or was named by the user.
+    /// Its destination is on a list of the owner's, or the user named it.
     pub(crate) known: bool,
     pub(crate) executes: bool,
-    /// Of a command: all that decides what it runs stands in it and was read. True of what runs none.
+    /// True if all that decides what a command runs stands in it and was parsed; true of a call that runs no command.
     pub(crate) understood: bool,
     /// The workspace is a directory of a person's own.
     pub(crate) attached: bool,
@@ -104,7 +104,7 @@ impl Facts {
         self.args.iter().all(|fact| fact.vouched)
     }
 
-    /// The names of what nobody vouches for.
+    /// The names of the arguments that nobody vouches for.
     pub(crate) fn unvouched(&self) -> impl Iterator<Item = &str> {
         self.args.iter().filter(|fact| !fact.vouched).map(|fact| fact.name.as_str())
     }
@@ -119,7 +119,7 @@ fn effect(declared: Effect, method: Option<&str>) -> Effect {
     }
 }
 
-/// Returns whether there is anything in a value: an empty one is vouched for by nobody in particular.
+/// Returns true if a value is not empty: an empty one needs nobody to vouch for it.
 fn says(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -142,8 +142,8 @@ fn leaves(capability: &Capability, effect: Effect) -> bool {
         || effect == Effect::Send
 }
 
-/// A host that a list of the owner's names or whose whole address the user named; for a tool without an address, all
-/// that it is aimed at must have been named.
+/// Returns true if a list of the owner's has the host, or the user named its whole address; for a tool without an address, every
+/// target must have been named.
 fn known(
     capability: &Capability,
     session: &Session,
@@ -198,7 +198,7 @@ fn unfit(
         .then(|| "a variable that the tool's environment does not have".to_owned())
 }
 
-/// A danger pattern hits an argument, or the command does what a command should be asked about.
+/// Returns true if a danger pattern matches an argument, or the command is dangerous.
 fn endangers(declared: &Declared, target: &Target, args: &Map<String, Value>) -> bool {
     let dangerous = target.command.as_ref().is_some_and(|command| command.danger.is_some());
     dangerous
@@ -210,7 +210,7 @@ fn holds(args: &Map<String, Value>, needle: &str) -> bool {
     args.iter().any(|(name, value)| name.contains(needle) || any_text(value, &|text| text.contains(needle)))
 }
 
-/// Returns whether any text within a value is such. JSON that was parsed is at most 128 deep.
+/// Returns true if a text within a value matches. Parsed JSON is at most 128 deep.
 fn any_text(value: &Value, such: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => such(text),

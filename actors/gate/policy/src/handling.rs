@@ -1,4 +1,4 @@
-//! What a capability says of running a call and of its output: bounds, the record, the label of what comes back.
+//! The part of a capability about a call's execution and output: bounds, the record, the label of the output.
 
 use ipc_proto::capability::{Capability, Sensitivity};
 use ipc_proto::label::{Class, Label, Trust};
@@ -6,7 +6,7 @@ use ipc_proto::label::{Class, Label, Trust};
 /// Outcomes that a capability may want an alert for.
 pub(crate) const OUTCOMES: &[&str] = &["blocked", "error", "success", "asked"];
 
-/// How a call runs, and what is put on the record of it.
+/// The bounds of a call's execution, and its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handling {
     /// Milliseconds after which it is stopped.

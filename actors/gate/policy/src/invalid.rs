@@ -1,17 +1,17 @@
-//! Why a policy file was refused.
+//! The reason for which a policy file was refused.
 
 use cedar_policy::{ParseErrors, ValidationError};
 use miette::Diagnostic;
 
-/// A policy file that is not taken.
+/// An invalid policy file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {message}")]
 pub struct Invalid {
     /// The file.
     pub name: String,
-    /// Where, from 1 on; 1 where Cedar does not say.
+    /// The line, from 1; 1 where Cedar does not say.
     pub line: u32,
-    /// What is wrong, in Cedar's own words where they are Cedar's.
+    /// The error, in Cedar's own words where it is Cedar's.
     pub message: String,
 }
 

@@ -1,6 +1,5 @@
-//! The decision on a call: capabilities, flow of labels and Cedar. Pure: it opens nothing, does nothing and keeps
-//! nothing; the live gate and its offline mode call the same functions. It must never read a clock, nor decide by
-//! anything but what it is handed.
+//! The decision on a call: capabilities, flow of labels and Cedar. The crate is pure: the live gate and its offline mode call the
+//! same functions. It never reads a clock, and decides by its arguments alone.
 //!
 //! Cedar parses and evaluates lazily in places (tables of its grammar, the size of the stack, read from
 //! `/proc/self/maps` on a main thread). [`Engine::built_in`] goes through all of it once, on the thread that decides

@@ -1,5 +1,5 @@
-//! What the host itself does with content: the enforcement points of the flow rules that are no calls. The others
-//! (memory write, egress, tool chain) are calls, and go through [`crate::decide`].
+//! The host's own uses of content: the enforcement points of the flow rules that are no calls. The others (memory write, egress,
+//! tool chain) are calls, and go through [`crate::decide`].
 
 use crate::context::Asked;
 use crate::decide::judge;
@@ -28,7 +28,7 @@ impl Passage {
     }
 }
 
-/// Returns whether content with this label may pass; nobody is asked here.
+/// Checks that content with this label may pass. No person is asked here.
 ///
 /// # Errors
 /// The policies that keep it.

@@ -1,5 +1,5 @@
-//! What a call would do, for the person who is asked. Text of others is escaped, so that nothing on the screen can
-//! be made to look like something else.
+//! The preview of a call for the person who is asked. Text of others is escaped, so that nothing on the screen can be made to
+//! look like something else.
 
 use crate::{Call, Catalogue};
 use ipc_proto::capability::Effect;
@@ -11,7 +11,7 @@ const BOUND: usize = 4096;
 /// Characters of one argument that are shown; how many more there are is said.
 const SHOWN: usize = 600;
 
-/// What a call would do, in plain words, at most 4096 bytes.
+/// The preview of a call in plain words, at most 4096 bytes.
 #[must_use]
 pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
     let effect = catalogue.get(call.tool).map(|capability| capability.effect);

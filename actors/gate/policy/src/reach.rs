@@ -1,4 +1,4 @@
-//! What a fetch may reach: the profile's mode or the owner's, and what the tool's capability leaves of it.
+//! The addresses that a fetch may reach: the profile's mode or the owner's, restricted by the tool's capability.
 
 use crate::Profile;
 use ipc_proto::capability::{Access, Network};
@@ -6,7 +6,7 @@ use ipc_proto::config::WebReach;
 use ipc_proto::web::{Mode, Rule};
 use ipc_proto::{List, Text};
 
-/// How a profile means the owner's lists, where the owner does not say.
+/// The meaning of the owner's lists in a profile, where the owner does not say.
 const fn mode(profile: Profile) -> Mode {
     match profile {
         Profile::Paranoid => Mode::Allowlist,
@@ -31,7 +31,7 @@ pub(crate) fn rule(profile: Profile, web: &WebReach, network: &Network) -> Optio
         (own, None) => (own, web.allow.clone()),
     };
     let block: Vec<_> = web.block.iter().chain(&network.blocked_hosts).cloned().collect();
-    // What is refused and does not fit must not be let through: then nothing is.
+    // A blocked address that does not fit the list must not be let through: then nothing is.
     if List::<_, 64>::new(block.clone()).is_err() || network.blocked_ports.len() > 64 {
         return Some(Rule::default());
     }

@@ -1,11 +1,11 @@
-//! What a request over HTTP says that tells nothing and asks for nothing but to read, so that nobody has to have named it.
+//! The values of an HTTP request that carry no information and only permit a read, so that nobody has to have named them.
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// HTTP methods that only read.
 const READS: [&str; 2] = ["GET", "HEAD"];
-/// Headers with the few values in which nothing can be told. In any other value something can.
+/// Headers with those of their values that can carry no information.
 const HEADERS: &[(&str, &[&str])] = &[
     ("accept", &["*/*", "text/html", "text/plain", "text/markdown", "application/json", "application/xml"]),
     ("cache-control", &["no-cache", "no-store"]),

@@ -1,5 +1,5 @@
-//! What is known of a session when a call is judged. Whatever enters its context goes through the methods here, in
-//! the live gate as in `policy simulate`: labels only rise, and only trusted words vouch.
+//! The facts of a session when a call is judged. Whatever enters its context goes through the methods here, in the live gate as
+//! in `policy simulate`: labels only rise, and only trusted text vouches.
 
 use crate::Catalogue;
 use ipc_proto::config::{Autonomy, WebReach};
@@ -8,7 +8,7 @@ use provenance::{Taint, Trusted};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// Which of the built-in policies an agent is held to.
+/// The built-in policies that an agent is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// Asks before anything that was read could act.
@@ -49,13 +49,13 @@ impl FromStr for Profile {
 pub struct Session {
     /// The profile of its agent.
     pub profile: Profile,
-    /// How much agents may do by themselves.
+    /// The autonomy of agents.
     pub autonomy: Autonomy,
     /// Its id: a name for policies, nothing else follows from it.
     pub id: String,
     /// Its agent.
     pub agent: String,
-    /// Whose it is.
+    /// The name of its user.
     pub user: String,
     /// The join of everything in its context.
     pub label: Label,
@@ -72,7 +72,7 @@ pub struct Session {
     pub web: WebReach,
     /// Its workspace is a directory of a person's own, not a folder that the host made for it.
     pub attached: bool,
-    /// What must never leave the prompt; empty for none.
+    /// The text that must never leave the prompt; empty for none.
     pub canary: String,
 }
 
@@ -106,8 +106,8 @@ impl Session {
         self.taint.add_tokens(tokens.into(), label.trust == Trust::Untrusted);
     }
 
-    /// What a tool gave back: content; and where the tool's output is the owner's own records, these vouch for the
-    /// arguments that other tools let them vouch for.
+    /// The output of a tool: content; and where the tool's output is the owner's own records, these vouch for the arguments that
+    /// other tools let them vouch for.
     pub fn output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, text: &str) {
         if catalogue.get(tool).is_some_and(|capability| capability.labels.owner_records) {
             self.trusted.add_record(text);

@@ -1,5 +1,5 @@
-//! What a call is aimed at: an address, a path, a command, an amount. Found among the arguments by their names,
-//! which the built-in tools use and foreign tools mostly share.
+//! The target of a call: an address, a path, a command, an amount. It is found among the arguments by their names, which the
+//! built-in tools use and foreign tools mostly share.
 
 use crate::catalogue::Declared;
 use address::{Target as Address, Unfit};
@@ -20,7 +20,7 @@ const SERVICE: [&str; 3] = ["service", "path", "body"];
 /// Read-only places and scratch space of the jail beside the workspace; nothing protected stands in them.
 const JAIL: &[&str] = &["/skills", "/tmp"];
 
-/// What a call is aimed at.
+/// The target of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Target {
     pub(crate) address: Option<Result<Address, Unfit>>,
@@ -41,7 +41,7 @@ impl Target {
         let jailed = declared.allowed_paths.is_some();
         let network = declared.capability.network.access != ipc_proto::capability::Access::None;
         let [name, path, body] = SERVICE;
-        // What reaches a service reaches no other place: its host is the configuration's to name.
+        // A call of a service reaches no other place: the configuration names its host.
         let calls = declared.capability.network.access == ipc_proto::capability::Access::Limited;
         let method = text(&["method"]).map(|method| method.to_ascii_uppercase());
         Self {

@@ -1,4 +1,4 @@
-//! What is asked and what is answered: a call, and the verdict on it.
+//! The question and the answer: a call, and the verdict on it.
 
 use crate::Handling;
 use ipc_proto::router::Why;
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 pub struct Call<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// Its arguments, as they will be given to it.
+    /// Its arguments, as it gets them.
     pub args: &'a Map<String, Value>,
 }
 
-/// What becomes of a call.
+/// The decision on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -22,18 +22,18 @@ pub enum Decision {
     Allow,
     /// A person is asked.
     Ask,
-    /// It may not, whatever a person says.
+    /// It is denied, and no person can permit it.
     Deny,
 }
 
-/// A decision, with all that follows from it.
+/// A decision with its consequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The decision.
     pub decision: Decision,
-    /// Why, in plain words for the model and the person; at most 512 bytes, without content.
+    /// The reason in plain words for the model and the person; at most 512 bytes, without content.
     pub reason: String,
-    /// What it rests on.
+    /// The facts and policies that it rests on.
     pub why: Why,
     /// A grant for the session may be given with the approval.
     pub grantable: bool,
@@ -47,6 +47,6 @@ pub struct Verdict {
     pub reach: Option<Rule>,
     /// The address that was judged, in its one normal form, for the canonical action and for the fetch.
     pub target: Option<String>,
-    /// How it runs and what is put on the record of it.
+    /// The bounds of its execution, and its record.
     pub handling: Handling,
 }

@@ -1,10 +1,10 @@
-//! What a shell command runs: every program it names, however it is wrapped, and what is dangerous in it. Information
-//! for policy and for the person who is asked; the jail is what confines. A command that is not understood whole is
-//! never allowed: reading the first word alone is how a list of allowed programs is got around. Code in another language, and
-//! words that are only known when they run, where they decide what runs, are not understood.
+//! The programs of a shell command, however they are wrapped, and the dangers in it. This informs policy and the person who is
+//! asked; the jail confines. A command that is not understood whole is never allowed: a reader of the first word alone is easily
+//! tricked around a list of allowed programs. Code in another language is not understood, nor are words that are only known when
+//! they run and decide what runs.
 //!
-//! Own code rather than a shell's full parser: what is needed is linear and bounded in depth on hostile text, and may
-//! give up on anything rare.
+//! This is own code rather than a shell's full parser: it is linear and bounded in depth on hostile text, and may give up on rare
+//! forms.
 
 mod code;
 mod danger;
@@ -19,30 +19,30 @@ use crate::text::is_invisible;
 use split::{Simple, Word, split};
 use unwrap::{Inner, base, unwrap};
 
-/// What a command line runs, and whether it is fit to run.
+/// The programs of a command line, and the verdict on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// It was understood whole and holds nothing dangerous.
+    /// True if it was understood whole and holds no danger.
     pub allowed: bool,
-    /// Every program that it runs, and all that decides what these do, stands in it and was read.
+    /// True if every program that it runs, and all that decides what these do, stands in it and was parsed.
     pub understood: bool,
-    /// Why, in a fixed phrase.
+    /// The reason, in a fixed phrase.
     pub reason: &'static str,
-    /// Every program named, as written but for quotes, in the order they stand, each once.
+    /// Every program named, as written without quotes, in order, each once.
     pub programs: Vec<String>,
-    /// What is dangerous in it, in a fixed phrase; the first that was found.
+    /// The first danger that was found, in a fixed phrase.
     pub danger: Option<&'static str>,
 }
 
-/// Bytes of a command that is read.
+/// Bytes of a command that are read.
 const BOUND: usize = 32 * 1024;
 /// Commands inside commands that are followed.
 const DEPTH: usize = 8;
-/// Programs that are told.
+/// Programs that are reported.
 const PROGRAMS: usize = 64;
-/// Times that programs may run in one command.
+/// Program runs in one command.
 const RUNS: usize = 256;
-/// Words of one program: with more, what it runs in turn is not followed.
+/// Words of one program. With more, the programs that it runs in turn are not followed.
 const WORDS: usize = 1024;
 /// Programs that one program may be told to run.
 const TOLD: usize = 8;
@@ -73,19 +73,19 @@ pub fn verdict(command: &str) -> Command {
 /// It changes which programs or code are found under a name.
 const CHANGES: &str = "it changes how programs are found";
 
-/// Something that a part of a command is found to be.
+/// A finding in a part of a command.
 enum Sign {
     /// Dangerous, in a fixed phrase.
     Danger(&'static str),
-    /// It may run what does not stand there.
+    /// It may run code that does not stand there.
     Unread,
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Survey {
     programs: Vec<String>,
-    /// The same, each time it runs: what a pipe carries on.
+    /// The same, once for each time that it runs, for the pipe.
     ran: Vec<String>,
     danger: Option<&'static str>,
     unread: bool,
@@ -130,12 +130,12 @@ impl Survey {
         let (assigned, words) = simple.words.split_at(start);
         self.note(variables::before(assigned, words.first()));
         let body = simple.body.as_deref();
-        self.run(words, &Around { upstream, fetched: &inside.programs, body }, depth);
+        self.run(words, &Inputs { upstream, fetched: &inside.programs, body }, depth);
         self.merge(inside);
     }
 
-    /// One program with its arguments, and what it runs in turn.
-    fn run(&mut self, words: &[Word], around: &Around<'_>, depth: usize) {
+    /// Surveys one program with its arguments, and the programs that it runs in turn.
+    fn run(&mut self, words: &[Word], inputs: &Inputs<'_>, depth: usize) {
         let Some((program, arguments)) = words.split_first() else { return };
         if depth >= DEPTH || self.ran.len() >= RUNS {
             self.unread = true;
@@ -143,7 +143,7 @@ impl Survey {
         }
         self.unread |= program.open || program.text.is_empty();
         self.name(&program.text);
-        if let Some(danger) = danger::of(&program.text, arguments, around) {
+        if let Some(danger) = danger::of(&program.text, arguments, inputs) {
             self.alarm(danger);
         }
         let name = base(&program.text);
@@ -151,14 +151,14 @@ impl Survey {
         if name == "git" {
             self.note(git::of(arguments));
         }
-        self.note(code::of(&program.text, arguments, around));
+        self.note(code::of(&program.text, arguments, inputs));
         if words.len() > WORDS {
             self.unread = true;
             return;
         }
-        for inner in unwrap(&program.text, arguments, around.body) {
+        for inner in unwrap(&program.text, arguments, inputs.body) {
             match inner {
-                Inner::Words(words) => self.run(&words, around, depth + 1),
+                Inner::Words(words) => self.run(&words, inputs, depth + 1),
                 Inner::Script(text) => self.script(&text, depth + 1),
                 Inner::Sets(word) => self.note(variables::before(&[word], None)),
                 Inner::Unread => self.unread = true,
@@ -200,8 +200,8 @@ impl Survey {
     }
 }
 
-/// What stands around a program.
-struct Around<'a> {
+/// The inputs of a program.
+struct Inputs<'a> {
     /// Programs that write into it.
     upstream: &'a [String],
     /// Programs whose output is put into its words.

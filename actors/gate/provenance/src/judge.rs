@@ -4,7 +4,7 @@ use crate::{Trusted, links};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What is known of where one argument came from.
+/// The provenance of one argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// The argument's name; for the links in an argument that is not itself relevant, `NAME:link`. A nested one's
@@ -12,11 +12,11 @@ pub struct Fact {
     pub name: String,
     /// Everything in it is held by a text that vouches for it.
     pub vouched: bool,
-    /// What was judged.
+    /// The kind of value that was judged.
     pub kind: Kind,
 }
 
-/// What a fact is about.
+/// The subject of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A security-relevant argument; where vouched, by the trusted texts.
@@ -86,7 +86,7 @@ impl Judging<'_> {
         }
     }
 
-    /// Of several values under one name each has to be vouched for.
+    /// Each of several values under one name must be vouched for.
     fn note(&mut self, name: String, vouched: bool, kind: Kind) {
         let fact = self.facts.entry(name).or_insert((true, kind));
         fact.0 &= vouched;

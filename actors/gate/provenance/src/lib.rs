@@ -1,6 +1,6 @@
-//! Where the values of a call came from, and what its path and command do. Pure: text in, facts out. It reads no file,
-//! asks nobody and keeps nothing but what it is given. It must never vouch for a value that no trusted text holds:
-//! whoever steers the model chooses every argument, so a doubt is answered with "not vouched".
+//! The provenance of a call's values, and the effects of its path and command. The crate is pure: it reads no file and keeps only
+//! its arguments. It never vouches for a value that no trusted text holds: the attacker may choose every argument, so a doubt is
+//! answered with "not vouched".
 
 pub mod command;
 mod compact;

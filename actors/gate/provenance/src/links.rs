@@ -1,5 +1,5 @@
-//! Every link inside a text: what a mail reader, a chat or a browser would make one of, and what a person would be
-//! led to type. A doubt is a link, for the worst of a link too many is a question.
+//! The links inside a text: those that a mail reader, a chat or a browser makes, and those that a person would be led to type. A
+//! doubt is a link, since the worst of a link too many is a question.
 //!
 //! Found are: anything with a scheme (`https:evil.example` too, for browsers take it), `www.`, bare hosts of a known
 //! top-level domain, hosts with a path or a port, hosts named by Markdown or HTML, `//host` and `\\host`. Before
@@ -13,7 +13,7 @@ use crate::text::is_word;
 use domains::is_domain;
 use unmask::{unescape, unmask};
 
-/// Links of one text that are told; a text with more is judged by these, and one more that nothing vouches for.
+/// Links of one text that are reported; a text with more is judged by these, and one more that nothing vouches for.
 const LINKS: usize = 256;
 /// Stands for all links over the bound.
 const MORE: &str = "more:links";

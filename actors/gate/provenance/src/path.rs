@@ -5,14 +5,14 @@
 use crate::text::is_invisible;
 use unicode_normalization::UnicodeNormalization;
 
-/// Where a path leads, and whether it may be named.
+/// The target of a path, and the verdict on naming it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
     /// It stays in the workspace and names nothing that is protected.
     pub allowed: bool,
     /// The path as an absolute one, `/workspace` or `/workspace/…`; empty where it does not stay there.
     pub canonical: String,
-    /// Why, in a fixed phrase.
+    /// The reason, in a fixed phrase.
     pub reason: &'static str,
 }
 

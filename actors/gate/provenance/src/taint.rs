@@ -1,4 +1,4 @@
-//! How much of what a session has read came from elsewhere.
+//! The share of a session's context that came from elsewhere.
 
 /// Characters that count as one token: the seed's estimate, the same for every model.
 const CHARS_PER_TOKEN: u64 = 4;
@@ -17,7 +17,7 @@ impl Taint {
         self.add_tokens(chars.div_ceil(CHARS_PER_TOKEN), tainted);
     }
 
-    /// Counts what is no text.
+    /// Counts content that is no text.
     pub fn add_tokens(&mut self, tokens: u64, tainted: bool) {
         self.total = self.total.saturating_add(tokens);
         if tainted {

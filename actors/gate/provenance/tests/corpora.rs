@@ -12,8 +12,8 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(format!("{CORPORA}{name}")).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// What is known of each value of a task's calls: whether the prompt vouches for it, and whether it stands in the prompt
-/// letter by letter.
+/// The facts of each value of a task's calls: true if the prompt vouches for it, and true if it occurs in the prompt letter by
+/// letter.
 fn facts(effects: &Value, prompt: &str, task: &Value) -> Vec<(bool, bool)> {
     let mut trusted = Trusted::new();
     trusted.add(prompt);

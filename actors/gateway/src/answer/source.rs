@@ -2,7 +2,7 @@
 
 use crate::agents::Turn;
 use crate::relay::Relay;
-use vendors::answer::{Origin, Said};
+use vendors::answer::{Origin, ReplyEvent};
 
 /// Where an answer comes from.
 pub(crate) enum Source {
@@ -13,7 +13,7 @@ pub(crate) enum Source {
 }
 
 impl vendors::answer::Source for Source {
-    async fn next(&mut self) -> Vec<Said> {
+    async fn next(&mut self) -> Vec<ReplyEvent> {
         match self {
             Self::Turn(turn) => turn.next().await,
             Self::Relay(relay) => relay.next().await,

@@ -1,5 +1,5 @@
-//! A connection whose client must go on taking what it is sent. One that stands still for a minute is ended, so that it
-//! holds no seat and no answer for ever.
+//! A connection with a deadline for its client: one that takes nothing for a minute is ended, so that it holds no place and no answer
+//! for ever.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -23,7 +23,7 @@ impl<S> Patient<S> {
         Self { stream, waits: None }
     }
 
-    /// What became of a write: as it is, or the end if it has waited too long.
+    /// The outcome of a write, or an error if it has waited too long.
     fn patiently<T>(&mut self, context: &mut Context<'_>, write: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if write.is_ready() {
             self.waits = None;
@@ -95,7 +95,7 @@ mod tests {
 
     // Holds B-157.
     #[test]
-    fn a_write_that_goes_on_is_waited_for_anew_and_one_that_does_not_has_an_end() {
+    fn a_write_without_progress_ends() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let (near, mut far) = tokio::io::duplex(8);

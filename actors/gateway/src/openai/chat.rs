@@ -1,7 +1,7 @@
 //! `/v1/chat/completions`.
 
 use crate::answer;
-use crate::desk::Desk;
+use crate::app_state::AppState;
 use crate::fault::Fault;
 use crate::guard::Who;
 use axum::Extension;
@@ -12,9 +12,9 @@ use vendors::openai::chat::read;
 
 /// Answers it.
 pub(crate) async fn complete(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
-    answer::converse(&desk, &who, request, |body, _| read(body)).await
+    answer::converse(&app, &who, request, |body, _| read(body)).await
 }

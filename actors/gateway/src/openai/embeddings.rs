@@ -1,13 +1,12 @@
 //! `/v1/embeddings`: vectors of texts, as numbers or as base64 of their bytes, which is what official clients ask for.
 
-use crate::answer::{document, warned};
+use crate::app_state::AppState;
 use crate::body::{self, Mixed};
-use crate::desk::Desk;
+use crate::chat_request::nobody;
 use crate::fault::Fault;
 use crate::guard::Who;
 use crate::listing;
 use crate::relay;
-use crate::wish::nobody;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -22,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
 use std::sync::Arc;
+use vendors::answer::{document, warned};
 
 /// Texts in one request of a client.
 const TEXTS: usize = 512;
@@ -31,28 +31,28 @@ const BATCH: usize = 64;
 #[derive(Debug, Deserialize)]
 struct Ask {
     model: String,
-    input: Mixed<Given>,
+    input: Mixed<InputText>,
     dimensions: Option<u16>,
     encoding_format: Option<String>,
 }
 
 /// One text. Its tokens are none: those that a client cut it into are of one vendor's models.
 #[derive(Debug)]
-struct Given(String);
+struct InputText(String);
 
-impl<'de> Deserialize<'de> for Given {
+impl<'de> Deserialize<'de> for InputText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Of;
         impl Visitor<'_> for Of {
-            type Value = Given;
+            type Value = InputText;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
                     "a string: arrays of tokens are not taken, send the text itself \
                      (of LangChain's OpenAIEmbeddings: check_embedding_ctx_length=False)",
                 )
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Given, E> {
-                Ok(Given(text.to_owned()))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<InputText, E> {
+                Ok(InputText(text.to_owned()))
             }
         }
         deserializer.deserialize_str(Of)
@@ -82,12 +82,12 @@ enum Vector<'a> {
 
 /// Answers it.
 pub(crate) async fn embed(
-    State(desk): State<Arc<Desk>>,
+    State(app): State<Arc<AppState>>,
     Extension(who): Extension<Who>,
     request: Request,
 ) -> Result<Response, Fault> {
     let (parts, body) = request.into_parts();
-    let ask: Ask = body::decode(&body::read(desk.max_body(), &parts.headers, body).await?)?;
+    let ask: Ask = body::decode(&body::read(app.max_body(), &parts.headers, body).await?)?;
     let (model, encoding, dimensions) = (ask.model.clone(), ask.encoding()?, ask.dimensions()?);
     let name = ModelName::new(model.as_str()).map_err(|long| Fault::bad("model", long.to_string()))?;
     // Written as it comes: there may be two million numbers, of which each is a multiple of its text as a value.
@@ -96,7 +96,7 @@ pub(crate) async fn embed(
     for texts in ask.texts()?.chunks(BATCH) {
         let texts = List::clip(texts.iter().cloned());
         let embedding = Embedding { model: name.clone(), texts, dimensions, payer: nobody() };
-        let embedded = batch(&desk, &who, embedding).await?;
+        let embedded = batch(&app, &who, embedding).await?;
         tokens += u64::from(embedded.usage.input);
         over = over.or(embedded.over);
         for vector in &embedded.vectors {
@@ -122,15 +122,15 @@ fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     }
 }
 
-async fn batch(desk: &Desk, who: &Who, embedding: Embedding) -> Result<Embedded, Fault> {
+async fn batch(app: &AppState, who: &Who, embedding: Embedding) -> Result<Embedded, Fault> {
     let (caller, model) = (who.caller, embedding.model.clone());
-    let asked = desk.gate.call(&method::relay_embed, |gate, context| {
+    let asked = app.gate.call(&method::relay_embed, |gate, context| {
         let embedding = embedding.clone();
         async move { gate.relay_embed(context, caller, embedding).await }
     });
     match asked.await.map_err(|fault| Fault::down("gate", fault))? {
         Ok(embedded) => Ok(embedded),
-        Err(error) => Err(relay::refused_of(&model, error, listing::embedders(desk, &who.holder)).await),
+        Err(error) => Err(relay::refused_of(&model, error, listing::embedders(app, &who.holder)).await),
     }
 }
 
@@ -146,7 +146,7 @@ fn one(index: usize, vector: &[f32], encoding: Encoding) -> One<'_> {
 }
 
 impl Ask {
-    /// What the vendor would refuse is not sent.
+    /// Checks the dimensions: a value that the vendor would refuse is not sent.
     fn dimensions(&self) -> Result<Option<u16>, Fault> {
         match self.dimensions {
             Some(0) => {
@@ -171,7 +171,7 @@ impl Ask {
     fn texts(self) -> Result<Vec<Text<32768>>, Fault> {
         let texts = match self.input {
             Mixed::Text(text) => vec![text],
-            Mixed::Parts(texts) => texts.into_iter().map(|Given(text)| text).collect(),
+            Mixed::Parts(texts) => texts.into_iter().map(|InputText(text)| text).collect(),
         };
         if texts.is_empty() || texts.len() > TEXTS {
             return Err(Fault::bad("input", format!("There must be from 1 to {TEXTS} texts.")));

@@ -1,4 +1,4 @@
-//! What every route does before anything is asked of a peer: none is there in these tests.
+//! The checks of every route before it asks a peer: there is none in these tests.
 
 use super::*;
 use crate::metrics::Metrics;
@@ -25,8 +25,8 @@ const ROUTES: [(&str, &str); 9] = [
     ("GET", "/metrics"),
 ];
 
-/// A desk whose peers never come; the far ends keep their links waiting.
-fn desk() -> (Arc<Desk>, [UnixStream; 2]) {
+/// A app whose peers never come; the far ends keep their links waiting.
+fn app() -> (Arc<AppState>, [UnixStream; 2]) {
     let config = config::Gateway {
         listen: Some("127.0.0.1:1".into()),
         origins: vec!["https://chat.lan".into()],
@@ -36,7 +36,7 @@ fn desk() -> (Arc<Desk>, [UnixStream; 2]) {
     };
     let [(router, one), (gate, other)] = [(); 2].map(|()| UnixStream::pair().unwrap());
     let (router, gate) = (bench::link(router, Process::Gateway), bench::link(gate, Process::Gateway));
-    (Arc::new(Desk::new(config, Metrics::new().unwrap(), router, gate)), [one, other])
+    (Arc::new(AppState::new(config, Metrics::new().unwrap(), router, gate)), [one, other])
 }
 
 struct Answer {
@@ -45,14 +45,14 @@ struct Answer {
     body: String,
 }
 
-async fn ask(desk: &Arc<Desk>, via: Via, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+async fn ask(app: &Arc<AppState>, via: Via, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
     let mut request = request.body(Body::empty()).unwrap();
     request.extensions_mut().insert(via);
-    let (head, body) = TowerToHyperService::new(all(desk)).call(request).await.unwrap().into_parts();
+    let (head, body) = TowerToHyperService::new(all(app)).call(request).await.unwrap().into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer {
         status: head.status.as_u16(),
@@ -65,9 +65,9 @@ async fn ask(desk: &Arc<Desk>, via: Via, method: &str, path: &str, headers: &[(&
 #[test]
 fn without_a_key_every_route_is_refused_in_the_form_of_its_own_api() {
     let test = async {
-        let (desk, _peers) = desk();
+        let (app, _peers) = app();
         for (method, path) in ROUTES {
-            let answer = ask(&desk, TCP, method, path, &[("host", "localhost:1")]).await;
+            let answer = ask(&app, TCP, method, path, &[("host", "localhost:1")]).await;
             assert_eq!(answer.status, 401, "{path}");
             let body: Value = serde_json::from_str(&answer.body).unwrap();
             let (kind, id) = match path.starts_with("/v1/messages") {
@@ -80,7 +80,7 @@ fn without_a_key_every_route_is_refused_in_the_form_of_its_own_api() {
             assert_eq!(answer.headers["www-authenticate"], "Bearer");
         }
         let second = [("host", "localhost:1"), ("anthropic-version", "2023-06-01")];
-        let answer = ask(&desk, TCP, "GET", "/v1/models", &second).await;
+        let answer = ask(&app, TCP, "GET", "/v1/models", &second).await;
         assert!(answer.body.contains("authentication_error"), "{}", answer.body);
     };
     bench::run(test).unwrap();
@@ -88,22 +88,22 @@ fn without_a_key_every_route_is_refused_in_the_form_of_its_own_api() {
 
 // Holds P3-15.
 #[test]
-fn a_request_that_names_another_host_is_misdirected_before_its_key_is_looked_at() {
+fn a_request_for_another_host_is_refused_before_its_key_is_checked() {
     let test = async {
-        let (desk, _peers) = desk();
+        let (app, _peers) = app();
         for headers in [
             &[("host", "evil.test"), ("authorization", "Bearer cdn_x")][..],
             &[("host", "localhost:2")],
             &[("host", "localhost:1"), ("host", "localhost:1")],
             &[],
         ] {
-            assert_eq!(ask(&desk, TCP, "GET", "/v1/models", headers).await.status, 421, "{headers:?}");
-            assert_eq!(ask(&desk, TCP, "GET", "/healthz", headers).await.status, 421, "{headers:?}");
+            assert_eq!(ask(&app, TCP, "GET", "/v1/models", headers).await.status, 421, "{headers:?}");
+            assert_eq!(ask(&app, TCP, "GET", "/healthz", headers).await.status, 421, "{headers:?}");
         }
-        let named = ask(&desk, TCP, "GET", "http://evil.test/v1/models", &[("host", "localhost:1")]).await;
+        let named = ask(&app, TCP, "GET", "http://evil.test/v1/models", &[("host", "localhost:1")]).await;
         assert_eq!(named.status, 421, "a request line names the host too");
-        assert_eq!(ask(&desk, TCP, "GET", "/healthz", &[("host", "LocalHost:1")]).await.status, 200);
-        assert_eq!(ask(&desk, Via::Unix(7), "GET", "/healthz", &[("host", "any")]).await.status, 200);
+        assert_eq!(ask(&app, TCP, "GET", "/healthz", &[("host", "LocalHost:1")]).await.status, 200);
+        assert_eq!(ask(&app, Via::Unix(7), "GET", "/healthz", &[("host", "any")]).await.status, 200);
     };
     bench::run(test).unwrap();
 }
@@ -112,12 +112,12 @@ fn a_request_that_names_another_host_is_misdirected_before_its_key_is_looked_at(
 #[test]
 fn only_a_page_that_is_configured_is_told_that_it_may_ask() {
     let test = async {
-        let (desk, _peers) = desk();
+        let (app, _peers) = app();
         let preflight = |origin: &'static str| {
             [("host", "localhost:1"), ("origin", origin), ("access-control-request-method", "POST")]
         };
         let path = "/v1/chat/completions";
-        let allowed = ask(&desk, TCP, "OPTIONS", path, &preflight("https://chat.lan")).await;
+        let allowed = ask(&app, TCP, "OPTIONS", path, &preflight("https://chat.lan")).await;
         assert_eq!(allowed.status, 204);
         assert_eq!(allowed.headers["access-control-allow-origin"], "https://chat.lan");
         let sent: Vec<&str> =
@@ -125,15 +125,15 @@ fn only_a_page_that_is_configured_is_told_that_it_may_ask() {
         // The star does not stand for that one.
         assert!(sent.contains(&"authorization") && sent.contains(&"*"), "{sent:?}");
         for origin in ["https://evil.test", "null", "https://chat.lan.evil.test", "http://chat.lan"] {
-            let refused = ask(&desk, TCP, "OPTIONS", path, &preflight(origin)).await;
+            let refused = ask(&app, TCP, "OPTIONS", path, &preflight(origin)).await;
             assert_eq!(refused.status, 403, "{origin}");
             assert!(!refused.headers.contains_key("access-control-allow-origin"), "{origin}");
         }
-        // What a page may not ask it may not read either.
+        // A page may not read an answer that it may not ask for.
         let from = |origin: &'static str| [("host", "localhost:1"), ("origin", origin)];
-        let foreign = ask(&desk, TCP, "GET", "/healthz", &from("https://evil.test")).await;
+        let foreign = ask(&app, TCP, "GET", "/healthz", &from("https://evil.test")).await;
         assert!(!foreign.headers.contains_key("access-control-allow-origin"));
-        let own = ask(&desk, TCP, "GET", "/v1/models", &from("https://chat.lan")).await;
+        let own = ask(&app, TCP, "GET", "/v1/models", &from("https://chat.lan")).await;
         assert_eq!((own.status, own.headers.contains_key("access-control-allow-origin")), (401, true));
     };
     bench::run(test).unwrap();
@@ -142,11 +142,11 @@ fn only_a_page_that_is_configured_is_told_that_it_may_ask() {
 #[test]
 fn whether_it_serves_is_told_to_anybody_and_what_is_away_is_named() {
     let test = async {
-        let (desk, _peers) = desk();
+        let (app, _peers) = app();
         let host = [("host", "localhost:1")];
-        let healthy = ask(&desk, TCP, "GET", "/healthz", &host).await;
+        let healthy = ask(&app, TCP, "GET", "/healthz", &host).await;
         assert_eq!((healthy.status, healthy.body.as_str()), (200, "ok\n"));
-        let ready = ask(&desk, TCP, "GET", "/readyz", &host).await;
+        let ready = ask(&app, TCP, "GET", "/readyz", &host).await;
         assert_eq!((ready.status, ready.body.as_str()), (503, "waiting for router, gate\n"));
     };
     bench::run(test).unwrap();

@@ -1,5 +1,5 @@
-//! An answer on its way to a client: as one sequence of what is said, and told in the words of whichever API was asked
-//! by. It must never end an answer twice, nor say what it was not given.
+//! An answer on its way to a client: a sequence of events, written in the form of the API that was asked by. It must never end an answer
+//! twice, nor add to it.
 
 mod stream;
 
@@ -27,20 +27,20 @@ pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// What is said of an answer, in order.
+/// One event of a reply, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum ReplyEvent {
     /// Text of the answer.
     Text(String),
     /// A call that the client is to run.
     Call(Call),
     /// A block of reasoning that the client is to hand back.
     Thought(Thought),
-    /// What was said before is void: the answer begins again.
+    /// The text so far is void: the answer begins again.
     Void,
     /// Another model answers than was asked for: this one.
     By(String),
-    /// The whole text as it was kept, whatever was said of it before.
+    /// The whole text as it was stored. It replaces the text so far.
     Answer(String),
     /// Something that is no part of the answer.
     Note(String),
@@ -56,10 +56,10 @@ pub enum Said {
 
 /// Where an answer comes from.
 pub trait Source: Send + 'static {
-    /// What is said next; nothing at all if that took about 20 s. After `Done` and `Failed` nothing follows.
-    fn next(&mut self) -> impl Future<Output = Vec<Said>> + Send;
+    /// The next events; none if that took about 20 s. After `Done` and `Failed` nothing follows.
+    fn next(&mut self) -> impl Future<Output = Vec<ReplyEvent>> + Send;
 
-    /// What it is an answer of.
+    /// The origin of the answer.
     fn origin(&self) -> Origin;
 }
 
@@ -77,45 +77,45 @@ pub struct Call {
 /// A whole answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whole {
-    /// What was said.
+    /// Its text.
     pub text: String,
     /// The calls that it asks for.
     pub calls: Vec<Call>,
-    /// What it thought, where that is to be handed back.
+    /// Blocks of reasoning that the client is to hand back.
     pub thoughts: Vec<Thought>,
     /// Tokens.
     pub usage: Usage,
     /// Why it ended.
     pub finish: Finish,
-    /// Which model answered, where it is another than was asked for.
+    /// The model that answered, if it is another than was asked for.
     pub by: Option<String>,
     /// A budget that is used up, and only warns.
     pub over: Option<Per>,
 }
 
-/// What an answer is an answer of.
+/// The origin of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The agent's turn; none if a model was passed through to.
     pub turn: Option<TurnId>,
 }
 
-/// Tells an answer in the words of one API. Events go to the end of `out`, ready to be sent.
+/// Writes an answer in the form of one API. Events go to the end of `out`, ready to be sent.
 pub trait Writer: Send + 'static {
     /// The answer begins; called once, before anything else, for a stream and for a whole answer alike.
     fn begin(&mut self, origin: Origin);
     /// Another model answers than was asked for.
     fn by(&mut self, model: String);
-    /// Returns whether the client takes one call at most. A model that asks for more is not asked again: it sees what came of the first
+    /// Returns true if the client takes one call at most. A model that asks for more is not asked again: it gets the result of the first
     /// and asks for the next.
     fn takes_one_call(&self) -> bool {
         false
     }
-    /// What a stream opens with.
+    /// Opens a stream.
     fn open(&mut self, out: &mut Vec<u8>);
-    /// Text was said.
+    /// Text of the answer.
     fn text(&mut self, text: &str, out: &mut Vec<u8>);
-    /// A block of reasoning is whole. Only the API of the vendor who wants it back has words for it.
+    /// A whole block of reasoning. Only the API of the vendor that takes it back has a form for it.
     fn thought(&mut self, _: &Thought, _: &mut Vec<u8>) {}
     /// A call was asked for.
     fn call(&mut self, call: &Call, out: &mut Vec<u8>);
@@ -125,10 +125,10 @@ pub trait Writer: Send + 'static {
     fn fail(&mut self, fault: &Fault, out: &mut Vec<u8>);
     /// Nothing has happened for a while.
     fn idle(&self, out: &mut Vec<u8>);
-    /// The whole answer as one document, by whoever was told.
+    /// The whole answer as one document, from the model that [`Writer::by`] named.
     fn compose(&mut self, whole: &Whole) -> Value;
 
-    /// The whole answer as one document, by whoever gave it.
+    /// The whole answer as one document, from the model that gave it.
     fn whole(&mut self, whole: &Whole) -> Value {
         if let Some(model) = &whole.by {
             self.by(model.clone());
@@ -159,33 +159,33 @@ pub async fn collect(source: &mut impl Source) -> Result<Whole, Fault> {
     loop {
         for said in source.next().await {
             match said {
-                Said::Text(text) => {
+                ReplyEvent::Text(text) => {
                     bytes += text.len();
                     whole.text.push_str(&text);
                 }
-                Said::Call(call) => {
+                ReplyEvent::Call(call) => {
                     bytes += call.args.len();
                     whole.calls.push(call);
                 }
-                Said::Thought(thought) => {
+                ReplyEvent::Thought(thought) => {
                     bytes += thought.bytes();
                     whole.thoughts.push(thought);
                 }
-                Said::Void => {
+                ReplyEvent::Void => {
                     whole.text.clear();
                     whole.calls.clear();
                     whole.thoughts.clear();
                 }
-                Said::By(model) => whole.by = Some(model),
-                Said::Answer(text) => whole.text = text,
-                Said::Usage(usage) => whole.usage = usage,
-                Said::OverBudget(per) => whole.over = Some(per),
-                Said::Note(_) => {}
-                Said::Done(finish) => {
+                ReplyEvent::By(model) => whole.by = Some(model),
+                ReplyEvent::Answer(text) => whole.text = text,
+                ReplyEvent::Usage(usage) => whole.usage = usage,
+                ReplyEvent::OverBudget(per) => whole.over = Some(per),
+                ReplyEvent::Note(_) => {}
+                ReplyEvent::Done(finish) => {
                     whole.finish = finish;
                     return Ok(whole);
                 }
-                Said::Failed(fault) => return Err(fault),
+                ReplyEvent::Failed(fault) => return Err(fault),
             }
             if bytes > WHOLE {
                 return Err(endless());
@@ -249,10 +249,10 @@ mod tests {
     use super::*;
     use ipc_proto::Text;
 
-    struct Given(std::collections::VecDeque<Vec<Said>>);
+    struct Scripted(std::collections::VecDeque<Vec<ReplyEvent>>);
 
-    impl Source for Given {
-        async fn next(&mut self) -> Vec<Said> {
+    impl Source for Scripted {
+        async fn next(&mut self) -> Vec<ReplyEvent> {
             self.0.pop_front().unwrap_or_default()
         }
 
@@ -265,12 +265,12 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test)
     }
 
-    fn text(text: &str) -> Said {
-        Said::Text(text.into())
+    fn text(text: &str) -> ReplyEvent {
+        ReplyEvent::Text(text.into())
     }
 
-    fn whole(said: Vec<Vec<Said>>) -> Result<Whole, Fault> {
-        run(collect(&mut Given(said.into())))
+    fn whole(said: Vec<Vec<ReplyEvent>>) -> Result<Whole, Fault> {
+        run(collect(&mut Scripted(said.into())))
     }
 
     #[test]
@@ -280,19 +280,19 @@ mod tests {
         let said = vec![
             vec![
                 text("no"),
-                Said::Thought(Thought { text: Text::clip("hm"), ..Thought::default() }),
-                Said::Call(call.clone()),
-                Said::OverBudget(Per::Day),
-                Said::Void,
-                Said::By("c/d".into()),
+                ReplyEvent::Thought(Thought { text: Text::clip("hm"), ..Thought::default() }),
+                ReplyEvent::Call(call.clone()),
+                ReplyEvent::OverBudget(Per::Day),
+                ReplyEvent::Void,
+                ReplyEvent::By("c/d".into()),
             ],
             vec![],
             vec![
                 text("a"),
                 text("b"),
-                Said::Call(call.clone()),
-                Said::Usage(usage),
-                Said::Done(Finish::ToolUse),
+                ReplyEvent::Call(call.clone()),
+                ReplyEvent::Usage(usage),
+                ReplyEvent::Done(Finish::ToolUse),
             ],
         ];
         let expected = Whole {
@@ -305,7 +305,11 @@ mod tests {
             over: Some(Per::Day),
         };
         assert_eq!(whole(said).unwrap(), expected);
-        let turn = vec![vec![text("partly"), Said::Answer("all of it".into()), Said::Done(Finish::Stop)]];
+        let turn = vec![vec![
+            text("partly"),
+            ReplyEvent::Answer("all of it".into()),
+            ReplyEvent::Done(Finish::Stop),
+        ]];
         assert_eq!(whole(turn).unwrap().text, "all of it");
     }
 
@@ -313,7 +317,7 @@ mod tests {
     #[test]
     fn an_answer_that_fails_or_never_ends_is_a_fault() {
         let fault = Fault::new(Kind::Late, "late");
-        assert_eq!(whole(vec![vec![text("a"), Said::Failed(fault.clone())]]).unwrap_err(), fault);
+        assert_eq!(whole(vec![vec![text("a"), ReplyEvent::Failed(fault.clone())]]).unwrap_err(), fault);
         let endless = vec![vec![text(&"a".repeat(1 << 20))]; 9];
         assert_eq!(whole(endless).unwrap_err().kind(), Kind::Upstream);
     }

@@ -18,10 +18,10 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Values in a body. In memory one takes up to sixteen times what it takes on the wire, so that a body of nothing but
 /// numbers would be more than the process may have.
 const VALUES: usize = 100_000;
-/// Bytes of a decoder's words that are passed on.
-const WORDS: usize = 300;
+/// Bytes of a decoder's message that are passed on.
+const DECODER_MESSAGE: usize = 300;
 
-/// What a decoder calls types, in words of JSON.
+/// The decoder's names of types, and those of JSON.
 const PLAIN: [(&str, &str); 8] = [
     ("expected u32", "expected a whole number"),
     ("expected u16", "expected a whole number"),
@@ -33,7 +33,7 @@ const PLAIN: [(&str, &str); 8] = [
     ("floating point", "number"),
 ];
 
-/// How a decoder's words begin that end with a field of the object at the place, what a client is told, and its code.
+/// The beginning of a decoder's message that ends with a field, the message for the client, and its code.
 const FIELDS: [(&str, &str, &str); 2] = [
     ("missing field `", "Missing required parameter", "missing_required_parameter"),
     ("duplicate field `", "Duplicate parameter", "duplicate_parameter"),
@@ -103,7 +103,7 @@ fn wrong(path: &str, fault: &serde_json::Error) -> Fault {
     }
     let said = fault.to_string();
     let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(said, _)| said);
-    // What a type is called here helps no client.
+    // The name of a type of this program helps no client.
     let named = said.split_once("expected struct ").map(|(before, _)| format!("{before}expected an object"));
     let said = named.as_deref().unwrap_or(said);
     let path = if path == "." { "" } else { path };
@@ -118,7 +118,7 @@ fn wrong(path: &str, fault: &serde_json::Error) -> Fault {
         return Fault::bad(path, message).coded(code);
     }
     let said = PLAIN.iter().fold(said.to_owned(), |said, (word, plain)| said.replace(word, plain));
-    let said = said.get(..said.floor_char_boundary(WORDS)).unwrap_or_default();
+    let said = said.get(..said.floor_char_boundary(DECODER_MESSAGE)).unwrap_or_default();
     let message = format!("Invalid type or value for '{path}': {said}.");
     let fault = Fault::new(Kind::Bad, message).coded("invalid_type");
     if path.is_empty() { fault } else { fault.about(path) }
@@ -206,7 +206,7 @@ mod tests {
             ("3", Value::Null),
             (r#"["m", null]"#, Value::Null),
             (r#"{"model":"m","content":[3]}"#, json!("content[0]")),
-            // What would be the fields of an object in order is none.
+            // A list of an object's fields in order is no object.
             (r#"{"model":"m","content":[["a",null,1]]}"#, json!("content[0]")),
             (r#"{"model":"m","content":[{"text":"a","of":["b",null,1]}]}"#, json!("content[0].of")),
             (
@@ -251,7 +251,7 @@ mod tests {
 
     // Holds B-151.
     #[test]
-    fn a_body_of_too_many_values_is_refused_unread_and_the_commas_of_a_text_are_no_values() {
+    fn a_body_of_too_many_values_is_refused_unread() {
         let list = |count: usize| format!(r#"{{"model":"m","x":[{}0]}}"#, "0,".repeat(count));
         assert!(decode::<Ask>(list(VALUES - 2).as_bytes()).is_ok());
         assert_eq!(decode::<Ask>(list(VALUES).as_bytes()).unwrap_err().kind(), Kind::Large);

@@ -1,5 +1,5 @@
-//! Why a request is refused, and the body that each vendor's API gives for that. Messages are the host's words: they
-//! repeat names that a client gave, and never what was said.
+//! Refusals of requests, and their bodies in each vendor's API. Messages are the host's own: they repeat names that a client gave, and
+//! never content.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -15,8 +15,8 @@ const MESSAGE: usize = 1000;
 /// The code of a request that shows images to a model that takes none.
 const NO_VISION: &str = "model_has_no_vision";
 
-/// What a model's failure is to a client, by how the host's words for it begin; the first that fits counts. A request that
-/// the provider refused is as the provider's status has it.
+/// The kind of a model's failure for a client, by the prefix of the host's message; the first that fits counts. A request that the provider
+/// refused has the kind of the provider's status.
 const FAILURES: [(&str, Kind); 11] = [
     ("LLM_UNKNOWN_MODEL", Kind::Missing),
     ("LLM_BUDGET_EXCEEDED", Kind::Spent),
@@ -31,19 +31,19 @@ const FAILURES: [(&str, Kind); 11] = [
     ("LLM_", Kind::Upstream),
 ];
 
-/// How the words begin for a vault that waits for a person.
+/// The beginning of the message for a vault that waits for a person.
 const LOCKED: &str = "LLM_ERROR: the vault is locked";
 
 /// A budget that is free again within so many seconds, of answers that are under way or of a new day, is worth waiting for.
 const SOON_S: u32 = 30;
 
-/// The provider's status in the words for a request that it refused.
+/// The provider's status in the message for a request that it refused.
 fn status_in(words: &str) -> Option<u16> {
     let told = words.strip_prefix("LLM_REQUEST_ERROR")?.strip_suffix(')')?;
     told.rsplit_once("(status ")?.1.parse().ok()
 }
 
-/// Whose clients are answered.
+/// The vendor's API that a request came by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `/v1/chat/completions`, `/v1/responses`, `/v1/embeddings`, and whatever is nobody's.
@@ -52,7 +52,7 @@ pub enum Dialect {
     Anthropic,
 }
 
-/// What kind of refusal it is.
+/// The kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The request is not as it must be.
@@ -81,7 +81,7 @@ pub enum Kind {
     Spent,
     /// The host failed.
     Failed,
-    /// Who was asked for the answer failed.
+    /// The provider failed.
     Upstream,
     /// A process is away, or there is too much to do.
     Busy,
@@ -121,17 +121,17 @@ impl Kind {
 pub struct Fault {
     kind: Kind,
     message: String,
-    /// Which field of the request it is about.
+    /// The field of the request that it is about.
     param: Option<String>,
     code: Option<&'static str>,
     /// Seconds after which to try again.
     retry_s: Option<u32>,
-    /// Official clients are told not to try again by themselves.
+    /// True if official clients are not to try again by themselves.
     is_final: bool,
 }
 
 impl Fault {
-    /// Of this kind, with a message that is cut at its bound.
+    /// A refusal of this kind, with a message that is cut at its bound.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         let mut message = message.into();
         let end = message.floor_char_boundary(MESSAGE);
@@ -185,8 +185,7 @@ impl Fault {
         Self::bad("messages", message).coded(NO_VISION)
     }
 
-    /// A model's failure, by the word that its own words begin with: whoever is told of it, by a model's answer or by an
-    /// agent's turn, hears the same.
+    /// A model's failure, by the beginning of its message: a model's answer and an agent's turn give the same refusal.
     pub fn of_model(words: impl Into<String>) -> Self {
         let words = words.into();
         let kind = match status_in(&words) {
@@ -242,7 +241,7 @@ impl Fault {
         &self.message
     }
 
-    /// The code that clients of the first vendor are told, or a word for it.
+    /// The code for clients of the first vendor.
     pub fn code(&self) -> &'static str {
         self.code.or(self.kind.shape().2).unwrap_or("server_error")
     }
@@ -294,7 +293,7 @@ impl Fault {
         }
         match self.kind {
             Kind::NoKey => drop(headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
-            // What was not read of the body is not waited for.
+            // The rest of the body is not waited for.
             Kind::Large | Kind::Slow | Kind::Coded => {
                 drop(headers.insert(header::CONNECTION, HeaderValue::from_static("close")))
             }
@@ -450,7 +449,7 @@ mod tests {
 
     // Holds P7-85.
     #[test]
-    fn a_client_repeats_what_is_free_again_in_seconds_and_not_what_waits_for_a_day_or_a_person() {
+    fn a_client_retries_only_what_is_free_again_in_seconds() {
         let told = |error: ModelError| {
             let fault = Fault::from(error);
             let response = fault.render(Dialect::OpenAi, "r");
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_told_what_a_model_lacks_and_that_there_is_none_where_there_is_none() {
+    fn an_error_names_what_a_model_lacks_or_that_it_is_missing() {
         let told = Fault::no_vision("acme/small").json(Dialect::OpenAi, "")["error"].clone();
         assert!(told["message"].as_str().unwrap().contains("`acme/small` takes no images"), "{told}");
         assert_eq!((&told["param"], &told["code"]), (&json!("messages"), &json!(NO_VISION)));

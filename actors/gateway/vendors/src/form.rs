@@ -1,14 +1,14 @@
-//! In which form an answer is wanted. No model is made to keep to it: it is told in words. Pure.
+//! The form in which an answer is wanted. No model is forced to keep to it: it gets an instruction. Pure.
 
+use crate::chat_request;
 use crate::fault::Fault;
-use crate::wish;
 use serde_json::Value;
 
-/// What the model is told so that its answer has the form that the client wants; nothing for text.
+/// The instruction to the model for the form that the client wants; `None` for text.
 ///
 /// # Errors
 /// No such form, or one of a schema without it.
-pub(crate) fn told(value: Option<&Value>, at: &str) -> Result<Option<String>, Fault> {
+pub(crate) fn instruction(value: Option<&Value>, at: &str) -> Result<Option<String>, Fault> {
     const ONLY: &str = "Answer with one JSON document and nothing else";
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
     match value.get("type").and_then(Value::as_str) {
@@ -16,8 +16,8 @@ pub(crate) fn told(value: Option<&Value>, at: &str) -> Result<Option<String>, Fa
         Some("json_object") => Ok(Some(format!("{ONLY}."))),
         Some("json_schema") => match value.pointer("/json_schema/schema").or_else(|| value.get("schema")) {
             Some(schema) if schema.is_object() => Ok(Some(format!("{ONLY}, of this JSON Schema: {schema}"))),
-            Some(Value::Null) | None => Err(wish::missing(&place(at))),
-            Some(_) => Err(wish::invalid_type(&place(at), "it must be an object, a JSON Schema")),
+            Some(Value::Null) | None => Err(chat_request::missing(&place(at))),
+            Some(_) => Err(chat_request::invalid_type(&place(at), "it must be an object, a JSON Schema")),
         },
         _ => Err(Fault::bad(at, "It must be 'text', 'json_object' or 'json_schema'.").coded("invalid_value")),
     }
@@ -35,11 +35,11 @@ mod tests {
 
     #[test]
     fn a_form_is_asked_for_in_words() {
-        assert_eq!(told(Some(&json!({"type": "text"})), "x").unwrap(), None);
-        assert!(told(Some(&json!({"type": "json_object"})), "x").unwrap().unwrap().contains("JSON"));
+        assert_eq!(instruction(Some(&json!({"type": "text"})), "x").unwrap(), None);
+        assert!(instruction(Some(&json!({"type": "json_object"})), "x").unwrap().unwrap().contains("JSON"));
         let schema =
             json!({"type": "json_schema", "json_schema": {"name": "n", "schema": {"type": "integer"}}});
-        assert!(told(Some(&schema), "x").unwrap().unwrap().ends_with(r#"{"type":"integer"}"#));
+        assert!(instruction(Some(&schema), "x").unwrap().unwrap().ends_with(r#"{"type":"integer"}"#));
         for wrong in [
             json!({"type": "xml"}),
             json!({}),
@@ -47,7 +47,7 @@ mod tests {
             json!({"type": "json_schema", "schema": 3}),
             json!({"type": "json_schema", "json_schema": {"name": "n"}}),
         ] {
-            assert!(told(Some(&wrong), "x").is_err(), "{wrong}");
+            assert!(instruction(Some(&wrong), "x").is_err(), "{wrong}");
         }
     }
 }

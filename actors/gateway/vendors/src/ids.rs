@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_was_shown_comes_back_as_itself_and_a_client_s_own_as_always_the_same() {
+    fn a_calls_id_comes_back_and_a_clients_own_maps_to_one_id() {
         let id = CallId::random();
         for prefix in CALLS {
             assert_eq!(call(&shown(prefix, id)), id);

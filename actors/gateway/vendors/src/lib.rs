@@ -1,10 +1,11 @@
-//! What clients of two vendors say and hear: bodies of requests in, a conversation as the bus carries it out; an answer
-//! in, bodies and streams of events out. Every byte of a request may be hostile. It asks nobody, holds nothing and knows
-//! no key: who may ask, and who is asked, is said by the program that it is part of.
+//! The APIs of two vendors: bodies of requests become conversations as the bus carries them; answers become bodies and streams of events.
+//! Every byte of a request may be hostile. It calls no peer, holds no state and knows no key: gateway decides which client may ask, and
+//! which process is asked.
 
 pub mod answer;
 pub mod anthropic;
 pub mod body;
+pub mod chat_request;
 pub mod fault;
 mod form;
 pub mod ids;
@@ -13,4 +14,3 @@ mod matched;
 pub mod openai;
 pub mod pieces;
 mod strict;
-pub mod wish;

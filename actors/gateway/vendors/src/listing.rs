@@ -1,7 +1,7 @@
 //! How `/v1/models` names what may be asked, in the form of whichever vendor's client asks. Pure.
 
+use crate::chat_request::AGENT;
 use crate::fault::Dialect;
-use crate::wish::AGENT;
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const MADE: u64 = 1_735_689_600;
 const MADE_SAID: &str = "2025-01-01T00:00:00Z";
 
-/// Whose client asks: for a path that both vendors have, that of the second says which version of its API it speaks.
+/// The API of a request. For a path that both vendors have, a client of the second sends the version of its API.
 #[must_use]
 pub fn asked_by(path: &str, headers: &HeaderMap) -> Dialect {
     let is_second = path.starts_with("/v1/messages")

@@ -1,5 +1,5 @@
-//! Whether calls and what came of them are each other's, and a choice of tools one among those that are given: every
-//! vendor's API refuses what is not, and no model could make sense of it. Pure; it asks nobody.
+//! Checks that calls and results match, and that a chosen tool is among the given ones: every vendor's API refuses a request in which they
+//! do not, and no model could make sense of it. Pure.
 
 use crate::fault::Fault;
 use ipc_proto::ids::CallId;
@@ -32,7 +32,7 @@ impl Matched {
         }
     }
 
-    /// Returns whether each call has a result and each result a call.
+    /// Returns true if each call has a result and each result a call.
     ///
     /// # Errors
     /// One has none: where it stands.
@@ -79,11 +79,11 @@ pub(crate) fn choice(choice: Choice, tools: &[ToolSpec], others: bool) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wish;
+    use crate::chat_request;
     use ipc_proto::Name;
 
     fn call(id: &str) -> Asked {
-        wish::asked(id, "read", String::new(), "x").unwrap()
+        chat_request::asked(id, "read", String::new(), "x").unwrap()
     }
 
     fn place(matched: &Matched) -> Option<String> {
@@ -94,7 +94,7 @@ mod tests {
 
     // Holds P3-17.
     #[test]
-    fn a_result_without_a_call_and_a_call_without_a_result_are_named_by_their_place() {
+    fn an_unmatched_call_or_result_is_named_by_its_place() {
         let mut matched = Matched::default();
         assert_eq!(place(&matched), None);
         matched.ask(&[call("a"), call("b")], "messages[1]");
@@ -113,7 +113,7 @@ mod tests {
     // Holds P3-17.
     #[test]
     fn a_choice_is_among_the_tools_that_are_given() {
-        let tools = [wish::tool("read", None, ("parameters", None), "x").unwrap()];
+        let tools = [chat_request::tool("read", None, ("parameters", None), "x").unwrap()];
         let this = |name: &str| Choice::This(Name::clip(name));
         for wanted in [Choice::Auto, Choice::Never, Choice::Some, this("read")] {
             assert_eq!(choice(wanted.clone(), &tools, false).unwrap(), wanted);

@@ -1,6 +1,6 @@
-//! Pieces of a model's answer as what is said of it: a call is told once it is whole.
+//! Pieces of a model's answer become events of a reply: a call is one event once it is whole.
 
-use crate::answer::{Call, Said};
+use crate::answer::{Call, ReplyEvent};
 use crate::fault::{Fault, Kind};
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Piece, THOUGHT_BOUND, Thought};
@@ -11,16 +11,16 @@ use ipc_proto::{Name, Text};
 #[derive(Debug, Default)]
 pub struct Calls {
     calls: Vec<(u16, Call)>,
-    /// What it says, and its seal.
+    /// Text and seal of the block of reasoning.
     thought: (String, String),
 }
 
 impl Calls {
-    /// Takes a piece. A call is told once its arguments are whole, since fragments mean nothing.
-    pub fn take(&mut self, piece: Piece, said: &mut Vec<Said>) {
+    /// Adds a piece. A call is emitted once its arguments are whole, since fragments mean nothing.
+    pub fn take(&mut self, piece: Piece, said: &mut Vec<ReplyEvent>) {
         match piece {
             Piece::Text(text) if text.is_empty() => {}
-            Piece::Text(text) => said.push(Said::Text(text.into_string())),
+            Piece::Text(text) => said.push(ReplyEvent::Text(text.into_string())),
             // No client needs it but as the blocks below.
             Piece::Reasoning(_) => {}
             Piece::Thought { seal, part } => {
@@ -28,13 +28,13 @@ impl Calls {
                 if whole.len() + part.len() <= THOUGHT_BOUND {
                     whole.push_str(&part);
                 } else {
-                    said.push(Said::Failed(Fault::new(Kind::Upstream, "Reasoning is over its bound.")));
+                    said.push(ReplyEvent::Failed(Fault::new(Kind::Upstream, "Reasoning is over its bound.")));
                 }
             }
             Piece::ThoughtEnd { by, hidden, spoken, calls } => {
                 let (text, seal) = std::mem::take(&mut self.thought);
                 let (text, seal) = (Text::clip(&text), Text::clip(&seal));
-                said.push(Said::Thought(Thought { by, text, seal, hidden, spoken, calls }));
+                said.push(ReplyEvent::Thought(Thought { by, text, seal, hidden, spoken, calls }));
             }
             Piece::CallStart { index, tool } => self.begin(index, tool),
             Piece::CallDelta { index, args } => {
@@ -42,7 +42,7 @@ impl Calls {
                 if let Some((_, call)) = call {
                     call.args.push_str(&args);
                     if call.args.len() > ARGS_BOUND {
-                        said.push(Said::Failed(Fault::new(
+                        said.push(ReplyEvent::Failed(Fault::new(
                             Kind::Upstream,
                             "A call's arguments are over their bound.",
                         )));
@@ -55,19 +55,19 @@ impl Calls {
                     if call.args.trim().is_empty() {
                         call.args = "{}".to_owned();
                     }
-                    said.push(Said::Call(call));
+                    said.push(ReplyEvent::Call(call));
                 }
             }
             Piece::Failover { from, why, to } => {
                 *self = Self::default();
-                said.push(Said::Note(format!("{from} failed ({why}); {to} answers")));
-                said.push(Said::Void);
-                said.push(Said::By(to.into_string()));
+                said.push(ReplyEvent::Note(format!("{from} failed ({why}); {to} answers")));
+                said.push(ReplyEvent::Void);
+                said.push(ReplyEvent::By(to.into_string()));
             }
-            Piece::Usage(usage) => said.push(Said::Usage(usage)),
-            Piece::OverBudget { per } => said.push(Said::OverBudget(per)),
-            Piece::Done(finish) => said.push(Said::Done(finish)),
-            Piece::Failed(error) => said.push(Said::Failed(error.into())),
+            Piece::Usage(usage) => said.push(ReplyEvent::Usage(usage)),
+            Piece::OverBudget { per } => said.push(ReplyEvent::OverBudget(per)),
+            Piece::Done(finish) => said.push(ReplyEvent::Done(finish)),
+            Piece::Failed(error) => said.push(ReplyEvent::Failed(error.into())),
         }
     }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use ipc_proto::model::{Finish, ModelError, Usage};
 
-    fn told(pieces: Vec<Piece>) -> Vec<Said> {
+    fn told(pieces: Vec<Piece>) -> Vec<ReplyEvent> {
         let (mut calls, mut said) = (Calls::default(), Vec::new());
         pieces.into_iter().for_each(|piece| calls.take(piece, &mut said));
         said
@@ -114,20 +114,20 @@ mod tests {
         let calls: Vec<(&str, &str)> = said
             .iter()
             .filter_map(|said| match said {
-                Said::Call(call) => Some((call.tool.as_str(), call.args.as_str())),
+                ReplyEvent::Call(call) => Some((call.tool.as_str(), call.args.as_str())),
                 _ => None,
             })
             .collect();
         assert_eq!(calls, [("list", "{}"), ("read", "{\"p\":1}")]);
         assert_eq!(
             (said.first(), said.last()),
-            (Some(&Said::Text("a".into())), Some(&Said::Done(Finish::ToolUse)),)
+            (Some(&ReplyEvent::Text("a".into())), Some(&ReplyEvent::Done(Finish::ToolUse)),)
         );
     }
 
     // Holds P7-78.
     #[test]
-    fn what_a_model_said_before_another_took_over_is_void_and_open_calls_are_forgotten() {
+    fn a_failover_voids_text_and_open_calls() {
         let failover =
             Piece::Failover { from: Text::clip("a/b"), why: ModelError::Timeout, to: Text::clip("c/d") };
         let said = told(vec![
@@ -137,14 +137,15 @@ mod tests {
             Piece::CallEnd { index: 0 },
             Piece::Usage(Usage::default()),
         ]);
-        let [Said::Note(_), Said::Void, Said::By(model), Said::Usage(_)] = &said[..] else {
+        let [ReplyEvent::Note(_), ReplyEvent::Void, ReplyEvent::By(model), ReplyEvent::Usage(_)] = &said[..]
+        else {
             panic!("{said:?}")
         };
         assert_eq!(model, "c/d");
     }
 
     #[test]
-    fn a_block_of_reasoning_is_told_once_and_whole_and_void_with_what_was_said() {
+    fn a_block_of_reasoning_is_sent_once_and_whole() {
         let part = |seal, part: &str| Piece::Thought { seal, part: Text::clip(part) };
         let end = || Piece::ThoughtEnd { by: Text::clip("m"), hidden: false, spoken: false, calls: 0 };
         let failover =
@@ -157,12 +158,14 @@ mod tests {
             part(false, "m"),
             end(),
         ]);
-        let [Said::Note(_), Said::Void, Said::By(_), Said::Thought(thought)] = &said[..] else {
+        let [ReplyEvent::Note(_), ReplyEvent::Void, ReplyEvent::By(_), ReplyEvent::Thought(thought)] =
+            &said[..]
+        else {
             panic!("{said:?}")
         };
         assert_eq!((thought.text.as_str(), thought.seal.as_str()), ("hm", "s"));
         let long = "a".repeat(16384);
-        assert!(told(vec![part(true, &long); 17]).iter().any(|said| matches!(said, Said::Failed(_))));
+        assert!(told(vec![part(true, &long); 17]).iter().any(|said| matches!(said, ReplyEvent::Failed(_))));
     }
 
     // Holds B-156.
@@ -171,6 +174,6 @@ mod tests {
         let part = "a".repeat(16384);
         let mut pieces = vec![start(0, "read")];
         pieces.extend((0..33).map(|_| delta(0, &part)));
-        assert!(told(pieces).iter().any(|said| matches!(said, Said::Failed(_))));
+        assert!(told(pieces).iter().any(|said| matches!(said, ReplyEvent::Failed(_))));
     }
 }

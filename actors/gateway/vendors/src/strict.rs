@@ -8,7 +8,7 @@ use std::fmt;
 /// A deserializer of a self-describing form, and all that is read within it, which takes no list for a struct.
 pub(crate) struct Strict<D>(pub(crate) D);
 
-/// What visits, seeks or gives a value of it.
+/// A visitor, seed or access within it.
 struct Within<T>(T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {

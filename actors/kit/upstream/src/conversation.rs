@@ -1,4 +1,4 @@
-//! Requests over a connection, one after the other. Upgrades and compressed replies are refused: what comes is what is read.
+//! Requests over a connection, one after the other. Upgrades and compressed replies are refused, so that the bytes that come are those that are read.
 
 use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
@@ -51,7 +51,7 @@ pub enum Fault {
     Stalled,
 }
 
-/// What a connection is to HTTP: a stream of bytes, encrypted or not.
+/// A connection as HTTP sees it: a stream of bytes, encrypted or not.
 pub trait Bytewise: AsyncRead + AsyncWrite + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Unpin> Bytewise for T {}
 
@@ -116,7 +116,7 @@ impl Conversation {
         let (sender, connection) =
             builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Protocol)?;
         let driver = Driver(tokio::task::spawn_local(async move {
-            // What ends the connection is told to whoever reads the body.
+            // The reader of the body sees why the connection ends.
             drop(connection.await);
         }));
         Ok(Self { sender, _driver: driver })

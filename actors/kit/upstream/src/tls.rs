@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFault {
-    /// What was added holds something that is no certificate.
+    /// The added authorities hold something that is no certificate.
     #[error("not certificates in PEM: {0}")]
     Pem(pem::Error),
     /// A certificate cannot stand for an authority.
@@ -22,7 +22,7 @@ pub enum TlsFault {
 /// The client's side of TLS 1.2 and 1.3, HTTP/1.1 only. `extra` is PEM with more authorities; it may be empty.
 ///
 /// # Errors
-/// What of `extra` is no authority.
+/// A part of `extra` that is no authority.
 pub fn client(extra: &[u8]) -> Result<Arc<ClientConfig>, TlsFault> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for certificate in CertificateDer::pem_slice_iter(extra) {

@@ -1,18 +1,18 @@
-//! The best of many scored rows, while all are gone through. Pure.
+//! Selects the best of many scored rows in one pass. Pure.
 
-use crate::rank::Scored;
+use crate::scored::Scored;
 use std::cmp::Ordering;
 
 /// The best rows so far. Few are held at any moment: a common word finds every row.
 pub(crate) struct Best {
     most: usize,
     held: Vec<Scored>,
-    /// The score of the last of the best when they were last counted: what is below it is not among them.
+    /// The score of the last of the best at the last count: rows with a lower one are not among them.
     floor: f32,
 }
 
 impl Best {
-    /// So many at most.
+    /// A list of the best, of this length at most.
     pub(crate) const fn of(most: usize) -> Self {
         Self { most, held: Vec::new(), floor: 0.0 }
     }

@@ -1,4 +1,4 @@
-//! What months, weekdays and the days about today are called, in English, German, Spanish, French, Italian, Portuguese,
+//! The names of months, weekdays and the days about today, in English, German, Spanish, French, Italian, Portuguese,
 //! Dutch and Russian, folded as words are. Data; a name that is more often something else is left out.
 
 /// By month.
@@ -52,7 +52,7 @@ pub(crate) fn is_unsure(word: &str) -> bool {
     UNSURE.contains(&word)
 }
 
-/// Which weekday it is, from 0 for Monday.
+/// The weekday that a word names, from 0 for Monday.
 pub(crate) fn weekday(word: &str) -> Option<i64> {
     i64::try_from(WEEKDAYS.iter().position(|names| names.contains(&word))?).ok()
 }

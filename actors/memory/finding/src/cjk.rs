@@ -1,12 +1,13 @@
-//! Chinese and Japanese, which are written without blanks and read as pairs of characters: which pairs say little about what is
-//! meant, what a question asks for, and what a text holds. Data and how it is read; it must never name a person.
+//! Chinese and Japanese, which are written without blanks and read as pairs of characters: the pairs that say little,
+//! the kind of answer that a question asks for, and the properties of a text. Data and how it is read; it must never
+//! name a person.
 
 use crate::lexicon::unspaced;
 use crate::wants::Wants;
 
 /// Characters that ask, or hold a sentence together: a pair with one of them says little.
 const PARTICLES: &str = "的了吗呢吧么什怎哪谁誰何";
-/// By what a question asks for a time, for a number, and for somebody or some place. They stand anywhere in it.
+/// Words by which a question asks for a time, for a number, and for a person or a place. They stand anywhere in it.
 const WHEN: &[&str] = &[
     "什么时候", "什麼時候", "几点", "哪天", "哪年", "几号", "いつ", "何時", "何日", "何月", "何年", "何曜日",
 ];
@@ -25,7 +26,7 @@ pub(crate) fn says_little(pair: &str) -> bool {
     pair.chars().all(is_hiragana) || pair.contains(|c| PARTICLES.contains(c))
 }
 
-/// What a question asks for.
+/// The kind of answer that a question asks for.
 pub(crate) fn wants(question: &str) -> Wants {
     let asks = |list: &[&str]| list.iter().any(|word| question.contains(word));
     if asks(WHEN) {
@@ -68,7 +69,7 @@ mod tests {
 
     // Holds P3-30.
     #[test]
-    fn a_text_holds_a_time_and_a_number_by_their_characters_and_no_other_script_does() {
+    fn times_and_numbers_are_found_by_cjk_characters_alone() {
         for (text, holds_them) in [
             ("五月十日に決まった", (true, true)),
             ("八十六", (false, true)),

@@ -1,6 +1,6 @@
-//! Times that a text names, as days: "8 May 2023", "in July", "last Friday", "two weeks ago". What is said by the day it
-//! is said on is reckoned from that day. Pure; whole sentences in English, dates and days in the languages of the calendar as
-//! well; a text that names no time gives none.
+//! The times that a text names, as days: "8 May 2023", "in July", "last Friday", "two weeks ago". Relative days are
+//! counted from the day of the text. Pure; it reads whole sentences in English, and dates and days in the languages of
+//! the calendar; a text that names no time gives none.
 
 use crate::calendar;
 use crate::lexicon::words;

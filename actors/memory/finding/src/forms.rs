@@ -1,6 +1,6 @@
-//! Irregular forms of English, which no stemmer brings together: each line's words are read as its first. Data.
+//! Irregular forms of English, which no stemmer unites: each line's words are read as its first. Data.
 
-/// What was written and what was asked for differ most in these: "went" answers "where did she go".
+/// The forms in which questions and texts differ most: "went" answers "where did she go".
 pub(crate) const FORMS: &[&str] = &[
     "be am is are was were been being",
     "go went gone goes going",

@@ -1,11 +1,11 @@
-//! Two rankings made one, and a ranking made varied. Pure arithmetic on places and scores.
+//! Fuses two rankings, and varies one. Pure arithmetic on places and scores.
 
 use std::collections::HashMap;
 
 /// A row's place in the store, and its score; a list of them is best first.
 pub type Ranked = (i64, f32);
 
-/// What is added to a rank before its reciprocal is taken, so that first places do not decide alone.
+/// The number added to a rank before its reciprocal is taken, so that first places do not decide alone.
 const RANK_BASE: f32 = 60.0;
 
 /// Shares of both scores where they are weighted.
@@ -14,7 +14,7 @@ const OF_WORDS: f32 = 0.3;
 /// Weighted scores below this are left out.
 const LEAST: f32 = 0.1;
 
-/// How much of a choice is by score; the rest is by being unlike what was chosen.
+/// The part of a choice that goes by score; the rest goes by being unlike the rows chosen so far.
 const BY_SCORE: f32 = 0.7;
 
 /// By reciprocal rank: 1 / (60 + rank), summed over the lists.
@@ -29,7 +29,7 @@ pub fn fused(lists: &[&[Ranked]]) -> Vec<Ranked> {
     sorted(sums)
 }
 
-/// By scores, each list's brought to 0 to 1 first: 0.7 of meaning and 0.3 of words; what comes to less than 0.1 is out.
+/// By scores, each list's scaled to 0 to 1 first: 0.7 of meaning and 0.3 of words; a sum below 0.1 is left out.
 #[must_use]
 pub fn weighted(meaning: &[Ranked], words: &[Ranked]) -> Vec<Ranked> {
     let mut sums: HashMap<i64, f32> = HashMap::new();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_seven_tenths_of_meaning_and_three_of_words_and_little_is_left_out() {
+    fn meaning_weighs_seven_tenths_and_words_three() {
         let weighted = weighted(&[(1, 0.9), (2, 0.5)], &[(2, 30.0), (3, 10.0)]);
         assert_eq!(order(&weighted), [1, 2]);
         assert!((weighted[0].1 - 0.7).abs() < 1e-6 && (weighted[1].1 - 0.3).abs() < 1e-6);

@@ -1,5 +1,5 @@
-//! The rows of one scope as finding sees them: which terms each holds, who said it, in which session, when, and of which
-//! times it speaks. No text is kept. Rows come in the order of their places in the store and may leave in any.
+//! The rows of one scope as an index: the terms of each, its speaker, its session, its time, and the times it names. It
+//! stores no text. Rows come in the order of their places in the store and may leave in any.
 
 use crate::dates::{self, Day, Span};
 use crate::lexicon::{Lexicon, words};
@@ -36,7 +36,7 @@ pub struct Turn<'a> {
     pub time_ms: u64,
     /// Words to find it by, such as who said it.
     pub tags: &'a [&'a str],
-    /// What was said.
+    /// The row's text.
     pub text: &'a str,
 }
 
@@ -60,7 +60,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// Of no rows yet.
+    /// An index without rows.
     #[must_use]
     pub fn new(lexicon: Arc<Lexicon>) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl Index {
         }
     }
 
-    /// What is known of words.
+    /// The lexicon.
     #[must_use]
     pub fn lexicon(&self) -> &Lexicon {
         &self.lexicon
@@ -176,7 +176,7 @@ impl Index {
         behind.for_each(|row| row.n = n);
     }
 
-    /// Numbers the rows that are there anew and lets go of the others.
+    /// Numbers the present rows anew and drops the others.
     pub(crate) fn renumber(&mut self) {
         let mut next = 0_u32;
         let numbers: Vec<u32> = self
@@ -218,7 +218,7 @@ impl Index {
 
     /// Where a row is that is there.
     pub(crate) fn place(&self, n: i64) -> Option<usize> {
-        // Of those at one place the first is the one that may be there.
+        // The first row of those at one place is the one that may be there.
         let at = self.rows.partition_point(|row| row.n < n);
         self.rows.get(at).filter(|row| row.n == n && !row.gone()).map(|_| at)
     }

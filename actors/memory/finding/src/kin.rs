@@ -1,5 +1,5 @@
-//! Terms that stand for nearly the same, and what falls under what: people ask for "instruments" and were told of a
-//! guitar. Two lists of everyday English, part of the program. Data and how it is read; it must never name a person.
+//! Terms of nearly the same meaning, and terms beneath a kind: people ask for "instruments" and mentioned a guitar. Two
+//! lists of everyday English, part of the program. Data and how it is read; it must never name a person.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ const SAME: &str = include_str!("kin/same.txt");
 /// `KIND: MEMBERS`: each member is of that kind.
 const KINDS: &str = include_str!("kin/kinds.txt");
 
-/// What a word of the same line is worth beside the word itself, and what a kind is worth beside its member.
+/// The worth of a word of the same line beside the word itself, and of a kind beside its member.
 const NEAR: f32 = 0.5;
 
-/// By term: the others and what they are worth.
+/// The related terms of each term, with their worth.
 #[derive(Debug, Default)]
 pub(crate) struct Kin {
     of: HashMap<String, Vec<(String, f32)>>,
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_leads_to_its_members_and_a_member_to_its_kind_but_not_to_another_member() {
+    fn a_kind_finds_its_members_and_no_member_finds_another() {
         assert!(names("instrument").contains(&"guitar".to_owned()));
         assert!(names("guitar").contains(&"instrument".to_owned()));
         assert!(!names("guitar").contains(&"cello".to_owned()));

@@ -1,13 +1,13 @@
-//! In which language a question is asked, as far as it shows by its small words: which of its words say little, and
-//! whether it asks for a time, a number or a name. Data and how it is read; what is in no other language is English.
+//! The language of a question, as far as its small words show it: the words that say little, and if it asks for a time,
+//! a number or a name. Data and how it is read; a question in no other language is English.
 
 use crate::wants::Wants;
 use crate::word::Word;
 
-/// A language but English: its words that say little about what is meant, and those that ask.
+/// A language other than English: its words that say little, and its question words.
 pub(crate) struct Language {
     little: &'static [&'static str],
-    /// A question with one of these among its first words asks for a time, a number, somebody or some place.
+    /// A question with one of these among its first words asks for a time, a number, a person or a place.
     when: &'static [&'static str],
     many: &'static [&'static str],
     who: &'static [&'static str],
@@ -16,7 +16,7 @@ pub(crate) struct Language {
 /// Words among which the one that asks stands: "ab wann", "a qué hora", "seit wie vielen Tagen".
 const ASKS_WITHIN: usize = 2;
 
-/// English words that say little about what is meant. Looked for only if there are no others.
+/// English words that say little. They are looked for only if there are no others.
 pub(crate) const ENGLISH: &[&str] = &[
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "d", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i",
@@ -156,7 +156,7 @@ impl Language {
         self.little.contains(&plain)
     }
 
-    /// What the first words of a question ask for.
+    /// The kind of answer that the first words of a question ask for.
     pub(crate) fn wants(&self, words: &[Word]) -> Wants {
         let first =
             |list: &[&str]| words.iter().take(ASKS_WITHIN).any(|word| list.contains(&word.plain.as_str()));

@@ -1,5 +1,5 @@
-//! From text to terms: folded to plain lower case, irregular forms and endings taken off, so that what was said and
-//! what is asked meet. It keeps nothing of a text.
+//! Makes terms of text: folded to plain lower case, without irregular forms and endings, so that texts and questions
+//! meet. It stores nothing of a text.
 
 use crate::forms::FORMS;
 use crate::kin::Kin;
@@ -22,21 +22,21 @@ const ASKING: &[&str] = &[
     "mentioned", "whose",
 ];
 
-/// Returns whether a word in lower case says little about what is meant, in English or German.
+/// Returns true if a word in lower case says little, in English or German.
 #[must_use]
 pub fn says_little(word: &str) -> bool {
     let plain = fold(word);
     ENGLISH.contains(&plain.as_str()) || GERMAN.contains(&plain.as_str())
 }
 
-/// Characters of one term; what is longer is cut, since it is no word that anyone asks for.
+/// Characters of one term; longer ones are cut, since nobody asks for such a word.
 const LONGEST: usize = 40;
 
-/// What is known of words before any text is seen.
+/// The properties of words that are known before any text is seen.
 pub struct Lexicon {
     stemmers: Stemmers,
     forms: HashMap<&'static str, &'static str>,
-    /// Words that say little about what is meant, by which rows are read.
+    /// Words that say little, by which rows are read.
     common: HashSet<&'static str>,
     /// Those of a question in English.
     asking: HashSet<&'static str>,
@@ -44,8 +44,8 @@ pub struct Lexicon {
     known: Mutex<Spellings>,
 }
 
-/// Stemmers of the languages that a word's own letters tell. What has other letters is no word of any of them. There is
-/// none of Greek: that of the library panics at words such as "ισαισε", and a panic ends memory.
+/// Stemmers of the languages that a word's own letters show. A word with other letters is of none of them. Greek has
+/// none: that of the library panics at words such as "ισαισε", and a panic ends memory.
 struct Stemmers {
     english: Stemmer,
     russian: Stemmer,
@@ -112,7 +112,7 @@ impl Lexicon {
         stem.filter(|stem| !stem.is_empty()).map_or_else(|| base.to_owned(), Cow::into_owned)
     }
 
-    /// What was reckoned lately of words; held by one row or question at a time.
+    /// The cache of recent words' properties; held by one row or question at a time.
     pub(crate) fn known(&self) -> MutexGuard<'_, Spellings> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ impl Lexicon {
         self.asking.contains(plain)
     }
 
-    /// Terms that mean nearly what `term` does, and how nearly.
+    /// Terms of nearly the same meaning as `term`, with their nearness.
     pub(crate) fn kin(&self, term: &str) -> &[(String, f32)] {
         self.kin.of_term(term)
     }
@@ -179,13 +179,13 @@ fn push(words: &mut Vec<Word>, piece: &str, named: bool) {
     } else if !plain.is_empty() {
         words.push(Word { plain, named });
     }
-    // Of "c'est" both halves are words, of "Anna's" one.
+    // Both halves of "c'est" are words; only one of "Anna's" is.
     if tail.chars().count() > 2 {
         words.push(Word { plain: fold(&tail.replace(is_apostrophe, "")), named: false });
     }
 }
 
-/// Lower case without marks, at most so long.
+/// Lower case without marks, up to a bound.
 pub(crate) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.get(..LONGEST).unwrap_or(word).to_ascii_lowercase();

@@ -1,11 +1,11 @@
-//! Terms that are written nearly like one that no row holds: another ending of it, a word made of it and others, a slip of
-//! one letter, or a code written with its hyphen. Pure.
+//! Terms that are spelled nearly like one that no row holds: another ending, a compound, a slip of one letter, or a
+//! code written with its hyphen. Pure.
 
 use std::cmp::Reverse;
 
 /// Letters that a term must have, and a beginning or an end in common.
 const LEAST: usize = 5;
-/// Tenths of the asked term that a beginning in common must come to.
+/// Tenths of the asked term that a common beginning must have.
 const TENTHS: usize = 7;
 /// Figures of a number by which a code with letters before it is found.
 const LEAST_FIGURES: usize = 3;
@@ -15,8 +15,8 @@ const MOST_PARTS: usize = 4;
 /// one.
 const AT_ONCE: usize = 256;
 
-/// What a term looks like, in so few bits that it stands beside the term's number. Of very many terms the few are read that
-/// look like an asked one.
+/// The look of a term, in so few bits that it stands beside the term's number. It selects the few terms that look like
+/// an asked one, so that only these are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sketch(u32);
 
@@ -29,7 +29,7 @@ impl Sketch {
     /// Letters that a slip changes, one for another.
     const OF_SLIP: u32 = 2;
 
-    /// Of this term.
+    /// The sketch of this term.
     pub(crate) fn of(term: &str) -> Self {
         let bytes = term.as_bytes();
         let first = bytes.first().copied().map_or(0, u32::from);
@@ -48,7 +48,7 @@ impl Sketch {
     }
 }
 
-/// The golden ratio's part behind the point: multiplied by it, what is alike comes to lie apart.
+/// The fractional part of the golden ratio: a product with it moves similar numbers apart.
 const GOLDEN: u32 = 0x9e37_79b9;
 
 fn mixed(bytes: &[u8]) -> u32 {
@@ -56,7 +56,7 @@ fn mixed(bytes: &[u8]) -> u32 {
     sum.wrapping_mul(GOLDEN) >> 16
 }
 
-/// A term that is asked for, and what stands for it so far, by how well it does.
+/// A term that is asked for, and its substitutes so far, by likeness.
 struct Asked<'a> {
     term: &'a str,
     looks: Sketch,
@@ -79,8 +79,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// For each of the asked terms those that stand for it, at most so many, the likest first. All held terms are gone through
-/// once, by what they look like, since there may be very many.
+/// The substitutes of each asked term, with a bound on their number, the likest first. All stored terms are gone
+/// through once, by their sketches, since there may be very many.
 pub(crate) fn likest<'a>(
     asked: &[&'a str],
     held: impl Iterator<Item = (&'a str, Sketch)>,
@@ -100,7 +100,7 @@ pub(crate) fn likest<'a>(
 fn likeness(asked: &str, held: &str) -> Option<usize> {
     if asked.as_bytes().first() != held.as_bytes().first() {
         let (short, long) = if asked.len() < held.len() { (asked, held) } else { (held, asked) };
-        // Of codes and dates each sign counts, but for the letters before a number.
+        // In codes and dates each sign counts, but for the letters before a number.
         return match long.strip_suffix(short)? {
             before if is_number(asked) => {
                 asked.len() >= LEAST_FIGURES && !before.is_empty() && !has_figures(before)
@@ -137,7 +137,8 @@ pub(crate) fn parts(code: &str) -> Vec<&str> {
     if parts.len() <= MOST_PARTS { parts } else { Vec::new() }
 }
 
-/// Returns whether two terms that begin alike for so many bytes differ in one letter more, less, another, or two that changed places.
+/// Returns true if two terms whose first `begun` bytes are the same differ in one letter more, less, another, or two
+/// that changed places.
 fn is_slip(one: &str, other: &str, begun: usize) -> bool {
     if one.len().abs_diff(other.len()) > 2 {
         return false;

@@ -1,12 +1,12 @@
-//! Codes of vectors that an embedder made elsewhere: one bit a number, of every row that has such a vector, in one array.
-//! They are a first pass over all rows; whoever holds the vectors compares those of the nearest. Pure.
+//! The codes of an embedder's vectors: one bit a number, for every row that has such a vector, in one array. They are a
+//! first pass over all rows; the caller, which has the vectors, compares those of the nearest. Pure.
 
 /// The signs of a vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signs(Box<[u64]>);
 
 impl Signs {
-    /// Of its numbers.
+    /// The signs of these numbers.
     #[must_use]
     pub fn of(values: &[f32]) -> Self {
         let bits = |part: &[f32]| {
@@ -38,7 +38,7 @@ impl Signs {
 pub(crate) struct Meant {
     parts: usize,
     codes: Vec<u64>,
-    /// Whether a row has one.
+    /// True for each row that has one.
     has: Vec<bool>,
 }
 
@@ -70,7 +70,7 @@ impl Meant {
 
     /// Each row that has a code, and in how many bits it differs from this one.
     pub(crate) fn apart<'a>(&'a self, signs: &'a Signs) -> impl Iterator<Item = (usize, u32)> {
-        // Of another length there are none.
+        // No row has signs of another length.
         let has = if signs.0.len() == self.parts { self.has.as_slice() } else { &[] };
         let apart =
             |code: &[u64]| code.iter().zip(&signs.0).map(|(one, other)| (one ^ other).count_ones()).sum();

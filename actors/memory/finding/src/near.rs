@@ -1,12 +1,12 @@
-//! The first pass of a search by meaning: over the codes of all rows, to the few whose vectors are then compared by whoever
-//! holds them.
+//! The first pass of a search by meaning: over the codes of all rows, to the few whose vectors the caller then
+//! compares.
 
 use crate::index::Index;
 use crate::meaning::Signs;
 use crate::rank::{Limits, allows};
 use crate::vector::{Code, Vector};
 
-/// The rows seen so far that are nearest. What is behind so many that are nearer cannot be among them: most rows are left by
+/// The nearest rows seen so far. A row behind as many nearer ones cannot be among them: most rows are left out by
 /// counting alone.
 struct Nearest {
     /// How many rows are how far apart, up to the bound.
@@ -18,7 +18,7 @@ struct Nearest {
 }
 
 impl Nearest {
-    /// Of codes of so many bits.
+    /// An index of codes with this number of bits.
     fn new(bits: usize, most: usize) -> Self {
         Self { counts: vec![0; bits + 1], bound: bits, within: 0, most, held: Vec::new() }
     }
@@ -70,7 +70,7 @@ impl Index {
         nearest.sorted()
     }
 
-    /// The same by what an embedder made of the question and of the rows; rows that it made nothing of are left out.
+    /// The same by the embedder's vectors of the question and of the rows; rows without one are left out.
     #[must_use]
     pub fn by_meaning(&self, signs: &Signs, limits: &Limits<'_>) -> Vec<i64> {
         let mut nearest = Nearest::new(signs.bits(), limits.most);

@@ -1,6 +1,6 @@
-//! Which rows hold a term and how often, in little more than a byte each: the distance to the row before, seven bits a byte,
-//! and how often only where it is more than once. Rows come in order. One that left stays until the rows are numbered
-//! anew; whoever reads passes over it.
+//! The rows that hold a term and the number of times, in little more than a byte each: the distance to the row before,
+//! seven bits a byte, and the number only where it is above one. Rows come in order. A row that left stays until the
+//! rows are numbered anew; readers pass over it.
 
 use crate::like::Sketch;
 use std::collections::HashMap;
@@ -11,13 +11,13 @@ pub(crate) const MOST_ROWS: usize = 1 << 28;
 pub(crate) const LEFT: u32 = u32::MAX;
 /// Bytes that a term takes beside its rows: its name, its place in the table, its list.
 const OF_TERM: usize = 112;
-/// The most that is told apart of how often.
+/// The highest number of times that is recorded exactly.
 const OFTEN: u8 = 15;
 
 /// Rows by term.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// By term its number, and what it looks like.
+    /// The number and the sketch of each term.
     numbers: HashMap<Box<str>, (u32, Sketch)>,
     lists: Vec<Packed>,
     /// Numbers of terms that no row holds any more.
@@ -80,7 +80,7 @@ impl Postings {
         self.list(term).map_or(0, |list| list.held as usize)
     }
 
-    /// Every term that a row holds and what it looks like, in no order.
+    /// Every term that a row holds with its sketch, in no order.
     pub(crate) fn terms(&self) -> impl Iterator<Item = (&str, Sketch)> {
         self.numbers.iter().map(|(term, (_, sketch))| (term.as_ref(), *sketch))
     }
@@ -119,7 +119,7 @@ impl Postings {
 impl Packed {
     fn push(&mut self, row: u32, often: u8) {
         if self.bytes.capacity() - self.bytes.len() < 6 {
-            // By a quarter, not to double: most of what is reserved ahead would never be used.
+            // By a quarter, not to double: most of the room reserved ahead would never be used.
             self.bytes.reserve_exact(self.bytes.len() / 4 + 6);
         }
         let mut rest = (row.wrapping_sub(self.last) << 1) | u32::from(often > 1);

@@ -1,4 +1,4 @@
-//! What a question asks for: its terms, the times it names, and whether a time, a number or a name would answer it.
+//! The content of a question: its terms, the times it names, and if a time, a number or a name would answer it.
 
 use crate::cjk;
 use crate::dates::{self, Day, Span};
@@ -61,8 +61,8 @@ impl Question {
         Self { terms, times, wants, says_little, is_a_sentence }
     }
 
-    /// Returns whether a text is about what it asks, and does not just hold a word of it: of a few words one, else two, of many
-    /// three, each as itself or its kin. Nothing is about a question that says little.
+    /// Returns true if a text is about the question, and does not just hold a word of it: it needs one of a few words,
+    /// two of more, three of many, each as itself or its kin. Nothing is about a question that says little.
     #[must_use]
     pub fn fits(&self, text: &str, lexicon: &Lexicon) -> bool {
         let least = match self.terms.len() {
@@ -104,7 +104,7 @@ fn distinct<'a>(words: impl Iterator<Item = &'a Word>, lexicon: &Lexicon) -> Vec
     terms
 }
 
-/// What the first words ask for.
+/// The kind of answer that the first words ask for.
 fn wants(words: &[Word]) -> Wants {
     let mut plain = words.iter().map(|word| word.plain.as_str());
     let first = plain.next().unwrap_or_default();
@@ -146,7 +146,7 @@ mod tests {
 
     // Holds P5-32.
     #[test]
-    fn a_text_fits_by_more_words_the_more_are_asked_for_and_a_question_that_says_little_fits_nothing() {
+    fn a_text_fits_by_its_words_and_a_vague_question_fits_none() {
         let lexicon = Lexicon::new();
         let long = "tell me again about the ferry, its timetable, the pier, the captain, the crew, the cargo, the fares, \
                     the tickets, the queue and the weather";
@@ -164,7 +164,7 @@ mod tests {
         ] {
             assert_eq!(Question::of(asked, 0, &lexicon).fits(text, &lexicon), fits, "{asked}: {text}");
         }
-        // It is what a text is about that counts, and so how it begins.
+        // The subject of a text counts, and so its beginning.
         for (before, fits) in [(LOOKED_AT - 8, true), (LOOKED_AT, false)] {
             let text = format!("{}harbour", " ".repeat(before));
             assert_eq!(question("harbour").fits(&text, &lexicon), fits, "after {before} characters");
@@ -190,7 +190,7 @@ mod tests {
 
     // Holds P3-31.
     #[test]
-    fn a_sentence_has_words_that_say_little_beside_others_and_looked_for_words_alone_are_none() {
+    fn little_words_are_ignored_in_sentences_alone() {
         for (text, is_a_sentence) in [
             ("What did the vet say?", true),
             ("Где собака?", true),

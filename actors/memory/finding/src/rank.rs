@@ -1,9 +1,9 @@
-//! Ranking by words. A row is worth what its own terms are (BM25, kin of the question's terms at a part of their worth),
-//! and a share of what the turns around it are: the answer to "where did you go?" seldom repeats the question. Who said
-//! it, when, and whether it holds what would answer then raise it.
+//! Ranking by words. A row's score is that of its own terms (BM25, kin of the question's terms at a part of their
+//! worth), and a share of that of the turns around it: the answer to "where did you go?" seldom repeats the question.
+//! The speaker, the time, and the presence of the kind of answer asked for then raise it.
 //!
-//! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two: what helped on
-//! one set alone was not kept.
+//! The numbers were chosen on the conversations under `actors/memory/evaluation`, each to one digit or two: a change
+//! that helped on one set alone was dropped.
 
 use crate::best::Best;
 use crate::dates::{Day, Span};
@@ -11,6 +11,7 @@ use crate::index::Index;
 use crate::like;
 use crate::question::Question;
 use crate::row::{Holds, StoredRow};
+use crate::scored::Scored;
 use crate::sums::Sums;
 use crate::vector::Vector;
 use crate::wants::Wants;
@@ -19,12 +20,13 @@ use std::collections::HashSet;
 /// BM25: how soon a repeated term says no more, and how much a long row counts less.
 const SATURATION: f32 = 0.9;
 const BY_LENGTH: f32 = 0.2;
-/// What a name in a text is worth where the name is a tag: who said a thing seldom names themselves.
+/// The worth of a name in a text where the name is a tag: speakers seldom name themselves.
 const OF_NAME: f32 = 0.3;
-/// A term that more than one in so many rows hold stands in for no other.
+/// A term that more than one in this many rows hold is no substitute for another.
 const TOO_COMMON: usize = 5;
-/// What a term is worth that is only written like one asked for, how many such are looked for, and for how many terms of a
-/// question that no row holds: the terms of the index are gone through once, and each is held against all of these.
+/// The worth of a term that is only spelled like one asked for, the number of such terms looked for, and the number of
+/// terms of a question, held by no row, for which they are: the terms of the index are gone through once, and each is
+/// compared with all of these.
 const INSTEAD: f32 = 0.5;
 const MOST_INSTEAD: usize = 16;
 const MOST_UNHELD: usize = 4;
@@ -33,28 +35,29 @@ const TO_LATER: [f32; 3] = [0.6, 0.55, 0.25];
 const TO_EARLIER: [f32; 2] = [0.3, 0.15];
 /// The share of the best of a session that each of its rows found gets.
 const OF_SESSION: f32 = 0.15;
-/// What it is worth to be of whom the question names, beside a term that as many rows hold.
+/// The worth of a row of a person that the question names, beside a term that as many rows hold.
 const OF_TAG: f32 = 0.6;
 /// How much more a row is worth that is of whom the question names, and one of a session with them.
 const IF_NAMED: f32 = 2.0;
 const IF_WITH_NAMED: f32 = 1.25;
-/// What a day soon after one asked for is worth beside one that is spoken of, and how many days later is near.
+/// The worth of a day soon after one asked for beside one that is spoken of, and the number of days within which a
+/// later one is near.
 const OF_NEAR_DAY: f32 = 0.6;
 const NEAR_DAYS: Day = 7;
-/// How much more a row is worth that holds what is asked for, and less one that asks itself.
+/// The factor of a row that holds the kind of answer asked for, and of one that is a question itself.
 const IF_ANSWERS: f32 = 1.3;
 const IF_ASKS: f32 = 0.6;
-/// The most that all of these raise a row by together, and a little for what rounding loses.
+/// The highest product of all of these, and a little for rounding.
 const MOST_RAISED: f32 = IF_NAMED * IF_ANSWERS * 1.001;
 /// The part of its worth that a row shorter than the average may lose.
 const IF_SHORT: f32 = 0.5;
 /// Words of a row that is never short, however long others are.
 const ENOUGH: f32 = 16.0;
 
-/// Which rows may be found.
+/// The limits on the rows that may be found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits<'a> {
-    /// At most so many.
+    /// The most rows to find.
     pub most: usize,
     /// Only these places, if given.
     pub only: Option<&'a HashSet<i64>>,
@@ -62,25 +65,6 @@ pub struct Limits<'a> {
     pub since_ms: Option<u64>,
     /// Only of before this time, unix ms.
     pub until_ms: Option<u64>,
-}
-
-/// A row that was found by words, and why.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scored {
-    /// Its place in the store.
-    pub n: i64,
-    /// What it is worth in all.
-    pub score: f32,
-    /// What its own terms are worth.
-    pub own: f32,
-    /// What the turns around it and its session lend it.
-    pub around: f32,
-    /// It is of whom the question names.
-    pub named: bool,
-    /// It speaks of a time that the question names, or is of about that time.
-    pub dated: bool,
-    /// It holds what would answer.
-    pub answers: bool,
 }
 
 /// How a row is about a time that is asked for.
@@ -94,11 +78,11 @@ enum About {
     Near,
 }
 
-/// What a question says of this index: which of its terms are tags, and which rows are of the times it names.
+/// A question in terms of this index: its terms that are tags, and the rows of the times it names.
 struct Asked<'a> {
     question: &'a Question,
     names: Vec<&'a str>,
-    /// By row: whether it is of one whom the question names; empty if it names nobody.
+    /// True for each row of a person whom the question names; empty if it names none.
     named: Vec<bool>,
     /// By session: whether one whom the question names takes part in it.
     with_named: Vec<bool>,
@@ -148,13 +132,13 @@ impl Index {
         Vector::of_question(question, &self.lexicon, worth)
     }
 
-    /// What a term that so many rows hold is worth.
+    /// The worth of a term that this many rows hold.
     fn worth(&self, rows: usize) -> f32 {
         let (all, rows) = (self.rows() as f32, rows as f32);
         ((all - rows + 0.5).max(0.0) / (rows + 0.5)).ln_1p()
     }
 
-    /// What each row's own terms are worth. Of a term and its kin the best counts, not the sum.
+    /// The score of each row by its own terms. The best of a term and its kin counts, not the sum.
     fn own(&self, asked: &Asked<'_>) -> Sums {
         let (mut own, mut best) = (Sums::new(self.rows.len()), Sums::new(self.rows.len()));
         let mut unheld = Vec::new();
@@ -176,7 +160,7 @@ impl Index {
         own
     }
 
-    /// What stands for terms that no row holds: those written nearly like them, and of a code what it is made of.
+    /// Scores the terms that no row holds by those spelled nearly like them, and a code by its parts.
     fn instead(&self, unheld: &[&str], best: &mut Sums, own: &mut Sums) {
         for (term, held) in unheld.iter().zip(like::likest(unheld, self.terms.terms(), MOST_INSTEAD)) {
             for held in held {
@@ -190,7 +174,7 @@ impl Index {
         }
     }
 
-    /// What a term makes each row worth that holds it, or a part of that; of several the best counts.
+    /// Adds the worth of a term, or a part of that, to each row that holds it; the best of several counts.
     fn term(&self, term: &str, part: f32, best: &mut Sums) {
         let (worth, average) = (self.worth(self.terms.rows(term)) * part, self.average());
         for (at, often) in self.terms.of(term) {
@@ -204,7 +188,7 @@ impl Index {
         }
     }
 
-    /// The same as [`Index::term`], but for one that so many rows hold that it says too little.
+    /// The same as [`Index::term`], except for a term that too many rows hold.
     fn unless_common(&self, term: &str, part: f32, best: &mut Sums) {
         if self.terms.rows(term) * TOO_COMMON <= self.rows().max(100) {
             self.term(term, part, best);
@@ -299,7 +283,7 @@ impl Index {
         }
     }
 
-    /// What a row is worth in all.
+    /// The score of a row in all.
     fn scored(&self, at: usize, asked: &Asked<'_>, own: &Sums, all: &Sums) -> Option<Scored> {
         let row = self.rows.get(at)?;
         let (own, sum) = (own.get(at), all.get(at));
@@ -343,7 +327,7 @@ pub(crate) fn allows(row: &StoredRow, limits: &Limits<'_>) -> bool {
         && limits.until_ms.is_none_or(|until| row.time_ms < until)
 }
 
-/// Returns whether what is said on a day may be about a span: people tell of things a few days later.
+/// Returns true if a text of a day may be about a span: people tell of things a few days later.
 const fn is_near(day: Day, span: Span) -> bool {
     span.from <= day && day <= span.to + NEAR_DAYS
 }

@@ -1,4 +1,4 @@
-//! A row and a session as the index keeps them: numbers and a few bits, no text. Data; what changes them is the index.
+//! A row and a session as the index stores them: numbers and a few bits, no text. Data; the index changes it.
 
 use crate::cjk;
 use crate::dates::{self, Day};
@@ -50,7 +50,7 @@ fn some(number: u32) -> Option<u32> {
     (number != NONE).then_some(number)
 }
 
-/// What a row's text holds, a bit each.
+/// The properties of a row's text, a bit each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Holds(u8);
 
@@ -64,12 +64,12 @@ impl Holds {
     /// The row was taken out.
     pub(crate) const GONE: Self = Self(16);
 
-    /// Returns whether it holds what the other does.
+    /// Returns true if it has all properties of the other.
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// What either holds.
+    /// The properties that either has.
     pub(crate) const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -105,7 +105,7 @@ impl Session {
     }
 }
 
-/// What a text holds, whether or not it names times.
+/// The properties of a text, with or without the times it names.
 pub(crate) fn holds(text: &str, said: &[Word], times: bool) -> Holds {
     let of_time = |word: &Word| {
         matches!(

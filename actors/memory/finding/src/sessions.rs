@@ -1,5 +1,5 @@
-//! What else was said in the sessions in which something was found. It reads the index and ranks nothing: what is nearer to what
-//! was found comes first.
+//! The other rows of the sessions in which something was found. It reads the index and ranks nothing: rows nearer to a
+//! found one come first.
 
 use crate::index::Index;
 use crate::rank::{Limits, allows};
@@ -7,8 +7,8 @@ use crate::row::StoredRow;
 use std::collections::HashSet;
 
 impl Index {
-    /// Further rows of the sessions of these rows, at most so many: of the first row's session before that of the next, and nearer
-    /// ones before farther ones.
+    /// Further rows of the sessions of these rows, up to a bound: those of the first row's session before those of the
+    /// next, and nearer ones before farther ones.
     #[must_use]
     pub fn around(&self, found: &[i64], limits: &Limits<'_>) -> Vec<i64> {
         let known: HashSet<i64> = found.iter().copied().collect();

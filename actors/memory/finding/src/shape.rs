@@ -1,12 +1,12 @@
-//! The features of one word in a vector: its term and its groups of three letters, each hashed to some places with a sign
-//! for each.
+//! The features of one word in a vector: its term and its groups of three letters, each hashed to some places with a
+//! sign for each.
 
 /// Places of a vector.
 pub(crate) const PLACES: usize = 384;
 /// Places that a feature is spread over; a multiple of four.
 pub(crate) const SPREAD: usize = 16;
 
-/// What a feature is worth, in twentieths of a word.
+/// The worth of a feature, in twentieths of a word.
 pub(crate) const OF_WORD: i8 = 20;
 pub(crate) const OF_PAIR: i8 = 10;
 pub(crate) const OF_LETTERS: i8 = 5;

@@ -1,4 +1,4 @@
-//! The part of a text that shows best why it was found: some words around those that were looked for, with `[` `]` about
+//! The part of a text that best shows why it was found: some words around the terms of the question, with `[` `]` about
 //! each of these. Pure; linear in the text.
 
 use crate::lexicon::{Lexicon, pieces, words};
@@ -26,7 +26,7 @@ pub fn snippet(text: &str, question: &Question, lexicon: &Lexicon) -> Option<Str
     seen.iter().any(|word| word.term.is_some()).then(|| marked(text, &seen, best(&seen)))
 }
 
-/// Which of the question's terms a piece of the text holds.
+/// The index of the term of the question that a piece of the text holds.
 fn sought(piece: &str, question: &Question, lexicon: &Lexicon) -> Option<usize> {
     let mut terms = words(piece).into_iter().map(|word| lexicon.term(&word.plain));
     terms.find_map(|term| question.terms.iter().position(|wanted| *wanted == term))
@@ -43,7 +43,7 @@ fn best(seen: &[Seen]) -> Range<usize> {
     };
     let windows = seen.windows(AROUND.min(seen.len()).max(1)).map(different).enumerate();
     let best = windows.fold((0, 0), |best, (at, terms)| if terms > best.1 { (at, terms) } else { best });
-    // Of that window the last term is at the end: what follows it is worth more than what stands before the first.
+    // The last term of that window is at the end: the text after it is worth more than the text before the first.
     let first = seen.iter().skip(best.0).position(|word| word.term.is_some()).unwrap_or_default();
     let from = (best.0 + first.min(AROUND / 3)).min(seen.len().saturating_sub(AROUND));
     from..(from + AROUND).min(seen.len())
@@ -52,7 +52,7 @@ fn best(seen: &[Seen]) -> Range<usize> {
 fn marked(text: &str, seen: &[Seen], window: Range<usize>) -> String {
     let shown = seen.get(window.clone()).unwrap_or_default();
     let (Some(first), Some(last)) = (shown.first(), shown.last()) else { return String::new() };
-    // At an end of the text what stands before its first word and behind its last belongs to it.
+    // At an end of the text, the characters before its first word and behind its last belong to it.
     let from = if window.start == 0 { 0 } else { first.at.start };
     let to = if window.end == seen.len() && seen.len() < MOST_WORDS { text.len() } else { last.at.end };
     let mut marked = String::from(if from == 0 { "" } else { "…" });

@@ -1,4 +1,4 @@
-//! Numbers of rows while a question is answered. Pure.
+//! Scores of rows while a question is answered. Pure.
 
 /// One number a row, most of them 0.
 pub(crate) struct Sums {
@@ -8,7 +8,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Of so many rows.
+    /// Sums for this many rows.
     pub(crate) fn new(rows: usize) -> Self {
         Self { of: vec![0.0; rows], touched: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl Sums {
         self.join(row, by, |sum, by| sum + by);
     }
 
-    /// Gives what there is and begins anew.
+    /// Returns the sums and starts anew.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = (usize, f32)> {
         let of = &mut self.of;
         self.touched.drain(..).map(|row| (row, of.get_mut(row).map(std::mem::take).unwrap_or_default()))

@@ -107,7 +107,7 @@ proptest! {
 }
 
 #[test]
-fn a_place_is_given_again_after_its_row_has_left_and_many_that_left_are_let_go_of() {
+fn a_free_place_is_reused_and_many_free_places_are_dropped() {
     let said = |text: &str| Said { session: 1, speaker: "Ida", text: text.to_owned() };
     let mut index = index(&[said("a harbour"), said("a lighthouse"), said("a ferry")]);
     let light = index.weight();
@@ -162,7 +162,7 @@ fn the_best_by_meaning_are_the_same_with_a_first_pass_by_code_and_without() {
 
 // Holds P3-30.
 #[test]
-fn a_word_that_nobody_said_finds_what_is_written_nearly_so_and_a_code_what_it_is_made_of() {
+fn a_misspelled_word_or_a_code_finds_what_is_like_it() {
     let say = |session, text: &str| Said { session, speaker: "Ida", text: text.to_owned() };
     let rows = index(&[
         say(0, "The new government moved to Bergen"),

@@ -1,6 +1,6 @@
-//! Likeness of whole texts without a model: words, pairs of words and groups of three letters, each hashed to some places
-//! of a vector and a sign for each. It brings together what is spelt nearly alike. A vector's signs are its code: two
-//! codes are compared by counting the bits in which they differ.
+//! Similarity of whole texts without a model: words, pairs of words and groups of three letters, each hashed to some
+//! places of a vector and a sign for each. It unites similar spellings. A vector's signs are its code: two codes are
+//! compared by counting the bits in which they differ.
 //!
 //! One place for each would be enough for vectors, and not for codes: most places of a short text's vector would be 0,
 //! and the code nearest to any other would be that of the shortest text.
@@ -11,7 +11,7 @@ use crate::spellings::Spelling;
 
 /// Words of 64 bits that hold one bit of each place.
 const PARTS: usize = PLACES / 64;
-/// Words of a text that count; what is behind them would drown in what is before.
+/// Words of a text that count; later ones would drown in the earlier.
 const MOST_WORDS: usize = 512;
 
 /// The vector of a text; of length 1, or 0 if there is no word in it.
@@ -24,11 +24,11 @@ pub struct Vector {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Code([u64; PARTS]);
 
-/// The sum of what is in a text, in twentieths: whole numbers, so that it is the same in whatever order it is added up.
+/// The sum of a text's features, in twentieths: whole numbers, so that it is the same in any order of addition.
 struct Sums(Box<[i32; PLACES]>);
 
 impl Sums {
-    /// Of the first words of a text.
+    /// The vector of the first words of a text.
     fn of(words: &[&Spelling]) -> Self {
         let mut sums = Self(Box::new([0; PLACES]));
         let mut before = "";
@@ -64,7 +64,7 @@ impl Vector {
         Self { places: sums.0.iter().map(|sum| *sum as f32).collect() }.scaled()
     }
 
-    /// The vector of a question: each word is worth what `worth` says of its term, and its kin that much as they are near.
+    /// The vector of a question: each word counts by the `worth` of its term, and its kin by their nearness besides.
     pub(crate) fn of_question(question: &str, lexicon: &Lexicon, worth: impl Fn(&str) -> f32) -> Self {
         let mut vector = Self { places: vec![0.0; PLACES].into() };
         let mut before = String::new();
@@ -175,7 +175,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_rows_code_has_the_signs_of_its_vector_and_differs_only_where_that_is_nothing(text in "[a-z ]{0,60}") {
+        fn a_code_has_the_signs_of_its_vector(text in "[a-z ]{0,60}") {
             let lexicon = Lexicon::new();
             let (vector, words) = (Vector::of(&text, &lexicon), words(&text));
             let code = Code::of(&lexicon.known().of(&words, &lexicon));

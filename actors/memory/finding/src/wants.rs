@@ -7,7 +7,7 @@ pub(crate) enum Wants {
     Time,
     /// A number.
     Number,
-    /// Somebody or some place.
+    /// A person or a place.
     Name,
     /// Nothing that shows.
     Anything,

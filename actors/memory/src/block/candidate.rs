@@ -1,6 +1,5 @@
-//! Rows that a block may tell of, as far as the choice among them goes: a few columns of each, by which they are put into
-//! an order before any of them is read whole. It touches the open database and changes nothing; each statement names the
-//! scope's number.
+//! Candidates for a block: a few columns of each row, by which they are ordered before any of them is read whole. It
+//! touches the open database and changes nothing; each statement names the scope's number.
 
 use crate::filter::{Narrow, ms};
 use crate::row::{class_code, kind_code, unsigned};
@@ -12,19 +11,19 @@ use rusqlite::{Connection, Result, params};
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-/// What a point of importance is worth beside age: a week.
+/// The worth of a point of importance beside age: a week.
 const POINT_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// The columns that [`read`] reads, of the table `kept` under the name `e`.
 const COLUMNS: &str = "e.n, e.id, e.project, e.class, e.created_ms, e.importance";
 
-/// A row that may be told of.
+/// A row that may be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// Its place in the store.
     pub(super) n: i64,
     pub(super) id: [u8; 16],
     pub(super) project: Option<String>,
-    /// True if nobody may be told of it.
+    /// True if it may never be shown.
     pub(super) is_secret: bool,
     /// When it was written, unix ms.
     pub(super) created_ms: u64,
@@ -32,7 +31,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Returns whether it may be told of in this project: secrets may be nowhere.
+    /// Returns true if it may be shown in this project: secrets never are.
     pub(super) fn may_be_told_of(&self, project: Option<&str>) -> bool {
         let is_elsewhere =
             project.is_some_and(|own| self.project.as_ref().is_some_and(|theirs| theirs != own));
@@ -85,7 +84,7 @@ pub(super) fn newest_sql(condition: &str, limit: &str) -> String {
     format!("SELECT {COLUMNS} FROM kept AS e WHERE {condition} ORDER BY e.n DESC LIMIT {limit}")
 }
 
-/// The newest facts and notes that hold. There may be few of them among many others: each kind is looked for by itself.
+/// The newest facts and notes that hold. There may be few of them among many others: each kind has a search of its own.
 pub(super) fn lasting(db: &Connection, number: Number, now_ms: u64, most: u16) -> Result<Vec<Candidate>> {
     let mut rows = db.prepare_cached(&lasting_sql())?;
     let mut lasting = Vec::new();
@@ -106,8 +105,8 @@ pub(super) fn lasting_sql() -> String {
     )
 }
 
-/// The order in which they are preferred: those of the project first, then those that were found by the words, best
-/// first, then by age and importance. Rows of other projects, secrets and what is to be left out are not among them.
+/// The order of preference: rows of the project first, then those found by the words, best first, then by age and
+/// importance. Rows of other projects, secrets and excluded rows are not among them.
 pub(super) fn preferred(
     found: Vec<Candidate>,
     newest: Vec<Candidate>,

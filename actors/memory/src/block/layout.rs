@@ -1,10 +1,10 @@
-//! How a block is laid out, and how much of what is remembered fits it. Pure: the same rows make the same block, byte
-//! for byte, so that what is shown to a person beforehand is what a model is given. It never gives out a character more
-//! than the budget, everything counted, and everything stored stands in it quoted.
+//! The layout of a block, and the part of the memory that fits it. Pure: the same rows make the same block, byte for
+//! byte, so that a person is shown beforehand exactly the text that a model gets. It never exceeds the budget,
+//! everything counted, and all stored text in it is quoted.
 
-use super::part::{Part, Stretch, Told};
+use super::part::{AttributedText, Part, Span};
+use super::render;
 use super::room::{self, Room};
-use super::told;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{Row, SessionRow};
@@ -27,21 +27,21 @@ const DECISIONS: &str = "\n## Decisions\n";
 /// Characters under which the beginning of a row is not worth its heading.
 const LEAST: usize = 40;
 
-/// What a block is made of.
-pub(super) struct Wanted<'a> {
+/// The parts of a block.
+pub(super) struct BlockRequest<'a> {
     /// Rows, those that are preferred first.
     pub(super) rows: &'a [Row],
     /// Sessions, newest first, each with its summary.
     pub(super) sessions: &'a [(SessionRow, Option<Row>)],
-    /// The project that paths are told from.
+    /// The project to which paths are relative.
     pub(super) project: Option<&'a str>,
     /// Most tokens, everything counted.
     pub(super) tokens: u32,
     /// Most rows of the index.
     pub(super) index: usize,
-    /// So many of the newest in full.
+    /// The number of the newest rows to show in full.
     pub(super) full: usize,
-    /// So many of the first instead.
+    /// The number of the first rows to show instead.
     pub(super) first: bool,
     /// Decisions have a part of their own, and there is more of fewer rows.
     pub(super) compacting: bool,
@@ -53,13 +53,13 @@ pub(super) struct Laid {
     pub(super) text: String,
     pub(super) rows: Vec<MemoryId>,
     /// Where in the text each of them stands, and each session.
-    pub(super) of: Vec<Stretch>,
+    pub(super) spans: Vec<Span>,
     pub(super) label: Label,
     pub(super) tokens: u32,
     pub(super) discovery_tokens: u32,
 }
 
-/// Hundredths of the room that each part may have; what a part leaves is the next one's.
+/// Hundredths of the room for each part; the next part gets the rest of one.
 struct Shares {
     sessions: usize,
     decisions: usize,
@@ -71,46 +71,46 @@ const USUAL: Shares = Shares { sessions: 20, decisions: 0, full: 40 };
 const COMPACTING: Shares = Shares { sessions: 20, decisions: 20, full: 40 };
 
 /// Lays a block out; none if there is nothing to tell, or no room to tell it.
-pub(super) fn lay(wanted: &Wanted<'_>) -> Option<Laid> {
-    let mut rest = Room::of(wanted.tokens);
+pub(super) fn lay(request: &BlockRequest<'_>) -> Option<Laid> {
+    let mut rest = Room::of(request.tokens);
     let widest = Label { trust: Trust::Untrusted, class: Class::Sensitive, ..Label::bottom() };
     let frame = [opening(""), introduction(&widest), spelled([u32::MAX; 3], 100), closing("")].concat();
     if !rest.take(&frame) || !rest.take(&"0".repeat(2 * NONCE)) {
         return None;
     }
     let all = rest;
-    let shares = if wanted.compacting { COMPACTING } else { USUAL };
-    let mut told: Vec<&Row> = Vec::new();
+    let shares = if request.compacting { COMPACTING } else { USUAL };
+    let mut shown: Vec<&Row> = Vec::new();
     let mut label = Label::bottom();
-    let sessions = sessions(wanted, all.share(shares.sessions), &mut told, &mut label);
+    let sessions = sessions(request, all.share(shares.sessions), &mut shown, &mut label);
     rest.take(&sessions.text);
-    let decisions = decisions(wanted, all.share(shares.decisions), &mut told);
+    let decisions = decisions(request, all.share(shares.decisions), &mut shown);
     rest.take(&decisions.text);
-    let full = full(wanted, all.share(shares.full), &mut told);
+    let full = full(request, all.share(shares.full), &mut shown);
     rest.take(&full.text);
-    let begun = told.len();
-    let index = index(wanted, rest, &mut told);
-    if sessions.text.is_empty() && told.is_empty() {
+    let begun = shown.len();
+    let index = index(request, rest, &mut shown);
+    if sessions.text.is_empty() && shown.is_empty() {
         return None;
     }
-    label = told.iter().fold(label, |label, row| label.join(&row.entry.label));
-    let listed = told.get(begun..).unwrap_or_default();
+    label = shown.iter().fold(label, |label, row| label.join(&row.entry.label));
+    let listed = shown.get(begun..).unwrap_or_default();
     let sum = |of: fn(&Row) -> u32| listed.iter().map(|row| of(row)).fold(0, u32::saturating_add);
-    let (read, discovery) = (sum(|row| row.tokens), sum(told::discovery));
-    let mut body = Told::default();
-    body.say(&introduction(&label));
-    [sessions, index, full, decisions].into_iter().for_each(|part| body.then(part));
-    body.say(&economics(read, discovery));
+    let (read, discovery) = (sum(|row| row.tokens), sum(render::discovery));
+    let mut body = AttributedText::default();
+    body.push(&introduction(&label));
+    [sessions, index, full, decisions].into_iter().for_each(|part| body.append(part));
+    body.push(&economics(read, discovery));
     let nonce = identity(&body.text);
-    let mut whole = Told::default();
-    whole.say(&opening(&nonce));
-    whole.then(body);
-    whole.say(&closing(&nonce));
-    let Told { text, of } = whole;
-    let mut rows: Vec<MemoryId> = told.iter().map(|row| row.entry.id).collect();
+    let mut whole = AttributedText::default();
+    whole.push(&opening(&nonce));
+    whole.append(body);
+    whole.push(&closing(&nonce));
+    let AttributedText { text, spans } = whole;
+    let mut rows: Vec<MemoryId> = shown.iter().map(|row| row.entry.id).collect();
     rows.sort_unstable();
     rows.dedup();
-    Some(Laid { tokens: room::tokens(&text), text, rows, of, label, discovery_tokens: discovery })
+    Some(Laid { tokens: room::tokens(&text), text, rows, spans, label, discovery_tokens: discovery })
 }
 
 fn opening(nonce: &str) -> String {
@@ -121,8 +121,8 @@ fn closing(nonce: &str) -> String {
     format!("</{MARK} id=\"{nonce}\">\n")
 }
 
-/// The identity follows from all that stands between the marks: nobody can plant it there, and the same block has the
-/// same one.
+/// The identity follows from all text between the marks: nobody can plant it there, and the same block has the same
+/// one.
 fn identity(body: &str) -> String {
     let hash = Sha256::digest(body);
     hash.iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
@@ -147,7 +147,7 @@ fn introduction(label: &Label) -> String {
     )
 }
 
-/// What reading costs and what finding out has cost; what is saved is never less than nothing.
+/// The cost of reading and the cost of finding out; the saving is never negative.
 fn economics(read: u32, discovery: u32) -> String {
     let saved = discovery.saturating_sub(read);
     let percent = (u64::from(saved) * 100).checked_div(discovery.into()).unwrap_or(0);
@@ -161,62 +161,67 @@ fn spelled([read, discovery, saved]: [u32; 3], percent: u64) -> String {
     )
 }
 
-fn sessions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>, label: &mut Label) -> Told {
+fn sessions<'a>(
+    request: &'a BlockRequest<'_>,
+    room: Room,
+    shown: &mut Vec<&'a Row>,
+    label: &mut Label,
+) -> AttributedText {
     let mut part = Part::new(room);
-    if wanted.sessions.is_empty() || !part.say(SESSIONS) {
-        return Told::default();
+    if request.sessions.is_empty() || !part.push(SESSIONS) {
+        return AttributedText::default();
     }
-    for (session, summary) in wanted.sessions {
+    for (session, summary) in request.sessions {
         let row = summary.as_ref().map(|row| row.entry.id);
-        if part.tell(row, &told::session(session, summary.as_ref())) {
-            told.extend(summary);
-            // What a session is called came from a client of the person's own.
+        if part.push_row(row, &render::session(session, summary.as_ref())) {
+            shown.extend(summary);
+            // The session's title came from the person's own client.
             let client = format!("hook:{}", session.client);
             *label = label.join(&Label::of(Trust::Verified, Class::Internal, &client));
         }
     }
-    part.told()
+    part.into_text()
 }
 
-fn decisions<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> Told {
+fn decisions<'a>(request: &'a BlockRequest<'_>, room: Room, shown: &mut Vec<&'a Row>) -> AttributedText {
     let mut part = Part::new(room);
-    for row in wanted.rows.iter().filter(|row| told::decides(row)) {
-        let line = told::decision(row);
-        let piece = if part.told.of.is_empty() { format!("{DECISIONS}{line}") } else { line };
-        if part.tell(Some(row.entry.id), &piece) {
-            told.push(row);
+    for row in request.rows.iter().filter(|row| render::decides(row)) {
+        let line = render::decision(row);
+        let piece = if part.text.spans.is_empty() { format!("{DECISIONS}{line}") } else { line };
+        if part.push_row(Some(row.entry.id), &piece) {
+            shown.push(row);
         }
     }
-    part.told()
+    part.into_text()
 }
 
-/// The newest of those that the index would list, or the first of them, each in an equal part of what room is left.
-fn full<'a>(wanted: &'a Wanted<'_>, room: Room, told: &mut Vec<&'a Row>) -> Told {
-    let mut rows: Vec<&Row> = wanted.rows.iter().take(wanted.index.max(wanted.full)).collect();
-    if !wanted.first {
+/// The newest of those that the index would list, or the first of them, each in an equal part of the remaining room.
+fn full<'a>(request: &'a BlockRequest<'_>, room: Room, shown: &mut Vec<&'a Row>) -> AttributedText {
+    let mut rows: Vec<&Row> = request.rows.iter().take(request.index.max(request.full)).collect();
+    if !request.first {
         rows.sort_by_key(|row| std::cmp::Reverse(row.created_ms));
     }
-    rows.truncate(wanted.full);
+    rows.truncate(request.full);
     let mut part = Part::new(room);
-    if rows.is_empty() || !part.say(FULL) {
-        return Told::default();
+    if rows.is_empty() || !part.push(FULL) {
+        return AttributedText::default();
     }
     for (n, row) in rows.iter().enumerate() {
         let one = whole(row, part.room.one_of(rows.len() - n));
-        if one.as_ref().is_some_and(|one| part.tell(Some(row.entry.id), one)) {
-            told.push(row);
+        if one.as_ref().is_some_and(|one| part.push_row(Some(row.entry.id), one)) {
+            shown.push(row);
         }
     }
-    part.told()
+    part.into_text()
 }
 
 /// A row whole, or as much of it as there is room for.
 fn whole(row: &Row, mut room: Room) -> Option<String> {
-    let mut text = told::heading(row);
+    let mut text = render::heading(row);
     if !room.take(&text) {
         return None;
     }
-    let lines = told::whole(row);
+    let lines = render::whole(row);
     let all = lines.concat();
     if room.holds(&all) {
         return Some(text + &all);
@@ -239,33 +244,33 @@ fn whole(row: &Row, mut room: Room) -> Option<String> {
 }
 
 /// The index, by the file that each row touched first, in the order in which the rows are preferred.
-fn index<'a>(wanted: &'a Wanted<'_>, mut room: Room, told: &mut Vec<&'a Row>) -> Told {
-    let mut places: Vec<(String, Told)> = Vec::new();
+fn index<'a>(request: &'a BlockRequest<'_>, mut room: Room, shown: &mut Vec<&'a Row>) -> AttributedText {
+    let mut places: Vec<(String, AttributedText)> = Vec::new();
     if !room.take(INDEX) {
-        return Told::default();
+        return AttributedText::default();
     }
-    for row in wanted.rows.iter().take(wanted.index) {
-        let (place, line) = (told::place(row, wanted.project), told::index(row));
+    for row in request.rows.iter().take(request.index) {
+        let (place, line) = (render::place(row, request.project), render::index(row));
         match places.iter_mut().find(|(name, _)| *name == place) {
-            Some((_, lines)) if room.take(&line) => lines.tell(Some(row.entry.id), &line),
+            Some((_, lines)) if room.take(&line) => lines.push_row(Some(row.entry.id), &line),
             Some(_) => continue,
             None => {
-                // What the file is called is the row's own words as well.
+                // The file's name is the row's own text as well.
                 let headed = format!("\n### {place}\n{HEAD}{line}");
                 if !room.take(&headed) {
                     continue;
                 }
-                let mut lines = Told::default();
-                lines.tell(Some(row.entry.id), &headed);
+                let mut lines = AttributedText::default();
+                lines.push_row(Some(row.entry.id), &headed);
                 places.push((place, lines));
             }
         }
-        told.push(row);
+        shown.push(row);
     }
-    let mut index = Told::default();
+    let mut index = AttributedText::default();
     if !places.is_empty() {
-        index.say(INDEX);
+        index.push(INDEX);
     }
-    places.into_iter().for_each(|(_, lines)| index.then(lines));
+    places.into_iter().for_each(|(_, lines)| index.append(lines));
     index
 }

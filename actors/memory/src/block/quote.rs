@@ -1,6 +1,6 @@
 //! Stored text as it stands in a block: quoted, so that nothing in it can end the quotation, break a table, begin a
-//! heading or a fence, or hide. Pure: text in, text out. It must never let a `<` through: that alone keeps every tag,
-//! ours and those of whoever puts the block before a model, from being closed or opened by what was planted.
+//! heading or a fence, or hide. Pure: text in, text out. It must never let a `<` through: that alone keeps planted text
+//! from opening or closing a tag, be it ours or one of the program that puts the block before a model.
 
 /// How many characters a line of a table shows of a text.
 pub(super) const SHOWN: usize = 96;
@@ -12,7 +12,7 @@ pub(super) fn line(text: &str, most: usize) -> String {
     cut(&unfenced(&words.join(" ")), most)
 }
 
-/// A text as lines of a quotation, each with its end of line; what is empty is left out.
+/// A text as lines of a quotation, each with its end of line; empty lines are left out.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
     text.split(breaks).filter_map(|line| {
         let line: String = line.chars().filter_map(safe).collect();
@@ -30,7 +30,7 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{}…", begun.trim_end())
 }
 
-/// Returns whether a line ends here, for whoever reads the block.
+/// Returns true if a reader of the block sees the end of a line here.
 const fn breaks(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -46,7 +46,7 @@ fn safe(c: char) -> Option<char> {
     }
 }
 
-/// Characters that turn the order of what is read, or that nobody sees.
+/// Characters that are invisible or change the order of the text.
 const fn hides(c: char) -> bool {
     matches!(
         c,
@@ -56,7 +56,7 @@ const fn hides(c: char) -> bool {
     )
 }
 
-/// Without what could begin or end a fence.
+/// The text without marks that could begin or end a fence.
 fn unfenced(text: &str) -> String {
     text.replace("```", "'''").replace("~~~", "'''")
 }

@@ -1,5 +1,5 @@
-//! How much a block may still hold. Tokens are estimated as everywhere in memory, a quarter of the characters, rounded
-//! up; bytes are bounded by what a frame carries.
+//! The room that is left in a block. Tokens are estimated as everywhere in memory, a quarter of the characters, rounded
+//! up; bytes are bounded by the size of a frame.
 
 use ipc_proto::memory::BLOCK_BOUND;
 
@@ -16,18 +16,18 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// All of a block of so many tokens.
+    /// The room of a block of this many tokens.
     pub(super) fn of(tokens: u32) -> Self {
         let tokens = usize::try_from(tokens.min(MOST)).unwrap_or(0);
         Self { chars: tokens * CHARS, bytes: BLOCK_BOUND }
     }
 
-    /// So many hundredths of it.
+    /// This many hundredths of it.
     pub(super) const fn share(self, hundredths: usize) -> Self {
         Self { chars: self.chars * hundredths / 100, bytes: self.bytes * hundredths / 100 }
     }
 
-    /// One of so many equal parts of it.
+    /// One of `parts` equal parts of it.
     pub(super) fn one_of(self, parts: usize) -> Self {
         let parts = parts.max(1);
         Self { chars: self.chars / parts, bytes: self.bytes / parts }

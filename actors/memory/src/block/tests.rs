@@ -1,7 +1,7 @@
-//! Blocks of planted rows of any kind: never over the budget, never out of the quotation, the same twice.
+//! Tests of blocks with planted rows of any kind: never over the budget, never out of the quotation, the same twice.
 
 use super::candidate::{self, Candidate, preferred};
-use super::layout::{Laid, MARK, Wanted, lay};
+use super::layout::{BlockRequest, Laid, MARK, lay};
 use crate::filter::Narrow;
 use crate::scope::Number;
 use crate::sessions;
@@ -81,15 +81,24 @@ fn session(text: &str, summary: Option<Row>) -> (SessionRow, Option<Row>) {
     (row, summary)
 }
 
-fn wanted<'a>(rows: &'a [Row], sessions: &'a [(SessionRow, Option<Row>)], tokens: u32) -> Wanted<'a> {
-    Wanted { rows, sessions, project: None, tokens, index: 50, full: 3, first: false, compacting: false }
+fn wanted<'a>(rows: &'a [Row], sessions: &'a [(SessionRow, Option<Row>)], tokens: u32) -> BlockRequest<'a> {
+    BlockRequest {
+        rows,
+        sessions,
+        project: None,
+        tokens,
+        index: 50,
+        full: 3,
+        first: false,
+        compacting: false,
+    }
 }
 
 fn tokens(text: &str) -> usize {
     text.chars().count().div_ceil(4)
 }
 
-/// What stands between the marks, once they are found to be the only ones.
+/// The text between the marks, once they are found to be the only ones.
 fn within(laid: &Laid) -> &str {
     let (first, rest) = laid.text.split_once('\n').unwrap();
     let nonce = first.strip_prefix(&format!("<{MARK} id=\"")).unwrap().strip_suffix("\">").unwrap();
@@ -138,7 +147,7 @@ proptest! {
             (0..).zip(rows).map(|(n, (text, content, which))| row(&text, &content, which, n)).collect();
         let summary = rows.iter().find(|row| matches!(row.entry.detail.kind, Kind::Summary(_)));
         let sessions: Vec<_> = named.iter().map(|text| session(text, summary.cloned())).collect();
-        let wanted = Wanted { full, compacting, ..wanted(&rows, &sessions, budget) };
+        let wanted = BlockRequest { full, compacting, ..wanted(&rows, &sessions, budget) };
         let Some(laid) = lay(&wanted) else {
             let small = budget < if rows.is_empty() { 1000 } else { 400 };
             prop_assert!(small || (rows.is_empty() && sessions.is_empty()));
@@ -162,7 +171,7 @@ fn a_block_reads_like_this() {
     new.entry.detail.importance = Importance::of(5);
     let sessions = [session("claude-code", None)];
     let rows = [new, old];
-    let laid = lay(&Wanted { full: 1, ..wanted(&rows, &sessions, 4000) }).unwrap();
+    let laid = lay(&BlockRequest { full: 1, ..wanted(&rows, &sessions, 4000) }).unwrap();
     let text = within(&laid);
     let index = "### Fixed the parser\n| id | type | title | ~tokens |\n|---|---|---|---|\n\
         | 00000000-0000-0003-0000-000000000000 | bugfix | Fixed the parser | ~";
@@ -203,7 +212,7 @@ fn a_long_row_is_cut_where_the_room_ends_and_says_so() {
 #[test]
 fn compacting_tells_of_decisions_apart() {
     let rows = [row("Chose tea", "It was late.", 4, 1), row("Broke it", "Badly.", 5, 2)];
-    let laid = lay(&Wanted { compacting: true, ..wanted(&rows, &[], 2000) }).unwrap();
+    let laid = lay(&BlockRequest { compacting: true, ..wanted(&rows, &[], 2000) }).unwrap();
     assert!(
         laid.text.contains("\n## Decisions\n- Chose tea (00000000-0000-0001-0000-000000000000)\n"),
         "{}",
@@ -212,7 +221,7 @@ fn compacting_tells_of_decisions_apart() {
 }
 
 #[test]
-fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_matters() {
+fn a_block_orders_rows_by_project_question_age_and_importance() {
     let of = |n: u8, project: Option<&str>, importance: u8| Candidate {
         n: n.into(),
         id: [n; 16],
@@ -243,7 +252,7 @@ fn what_is_of_the_project_comes_first_then_what_was_asked_then_what_is_new_or_ma
 
 // Holds P5-27.
 #[test]
-fn nothing_that_a_block_begins_with_looks_through_a_whole_scope_or_sorts_it() {
+fn no_query_of_a_block_scans_or_sorts_a_whole_scope() {
     let store = Store::fleeting().unwrap();
     let filter = Filter { project: Some(Text::clip("/p")), ..Filter::default() };
     let of_project = Narrow::of(Number::stored(1), &filter, 0);

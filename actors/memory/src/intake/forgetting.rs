@@ -1,4 +1,5 @@
-//! Removing and forgetting: each row is on the record before it goes, and nothing goes that could not be recorded.
+//! Removes and forgets rows: each removal is on the record before it is done, and none is done that could not be
+//! recorded.
 
 use super::{Intake, event};
 use crate::error::StoreError;
@@ -11,7 +12,7 @@ use ipc_proto::memory::{Forget, Forgotten, MemoryError, Row, Scope, State};
 impl Intake {
     /// Leaves a row as a tombstone.
     pub(crate) async fn remove(self, scope: Scope, id: MemoryId, reason: String) -> Result<(), MemoryError> {
-        // It stands beside the row under the row's own label, whoever removes it.
+        // It is stored beside the row under the row's own label, whoever removes it.
         self.fit(&scope, &reason, true).await?;
         let of = scope.clone();
         let row = ask(&self.writer, move |store, _| {
@@ -80,7 +81,7 @@ impl Intake {
     ) -> Result<(), MemoryError> {
         let reason = if purge { "purged" } else { "forgotten" };
         let (mut recorded, mut undone) = (Vec::new(), Vec::new());
-        // One at a time: a long history is larger than what this process may hold.
+        // One at a time: a long history is larger than the memory of this process.
         for id in ids {
             let of = scope.clone();
             let Some(row) = ask(&self.writer, move |store, _| store.read(&of, id)).await? else { continue };

@@ -1,4 +1,4 @@
-//! What comes to hold by a person's word: on the record before it is done.
+//! Rows that come to hold by a person's word: on the record before it is done.
 
 use super::{Intake, event};
 use crate::error::StoreError;
@@ -8,7 +8,7 @@ use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::{MemoryError, Scope, State};
 
-/// How a row comes to hold.
+/// The way in which a row comes to hold.
 type Holding = fn(&mut Store, &Scope, MemoryId, u64) -> Result<(), StoreError>;
 
 impl Intake {

@@ -1,4 +1,4 @@
-//! What an export brings back goes the way of every write: judged, on the record, done.
+//! Rows that an export brings back go the way of every write: judged, on the record, done.
 
 use super::{Intake, event};
 use crate::screen::{Proposal, Scanned};
@@ -11,8 +11,7 @@ use ipc_proto::memory::{MemoryError, Over, Row, Scope, SessionRow, State};
 use std::sync::Arc;
 
 impl Intake {
-    /// Puts a row back as it was, or with `dry_run` only says what would come of it. None if the row that is here is left as
-    /// it is.
+    /// Restores a row as it was, or with `dry_run` only returns the result. None if the present row is left as it is.
     pub(crate) async fn restore(
         self,
         scope: Scope,
@@ -59,7 +58,7 @@ impl Intake {
         change(&self.writer, put).await
     }
 
-    /// A merge takes over what became of the row that is here; its text is not written.
+    /// A merge changes the state of the present row; its text is not written.
     async fn put_back(
         self,
         scope: Scope,
@@ -80,7 +79,7 @@ impl Intake {
         kit::fault_point!("memory.restore.recorded");
         let (of, texts) = (scope.clone(), Arc::clone(&scanned));
         let put = change(&self.writer, move |store, now_ms| {
-            // It makes no room for itself: what is here is not to go for what an import brings.
+            // It makes no room for itself: an import removes no present row.
             store.lapse(now_ms)?;
             store.restore(&of, (&texts, &past(row, now_ms)), (over, false), now_ms)
         })
@@ -94,8 +93,7 @@ impl Intake {
     }
 }
 
-/// The row as of now: what says of itself that it is of a later time would never be over its time, and stand before all
-/// others until then.
+/// The row as of now: one that claims a later time would not expire, and stand before all others until then.
 fn past(mut row: Row, now_ms: u64) -> Row {
     row.created_ms = row.created_ms.min(now_ms);
     if let State::Superseded { at_ms, .. } | State::Removed { at_ms } | State::Proposed { at_ms } =

@@ -1,5 +1,5 @@
-//! What came of curator's work, on its way into the store. What is settled a second time, or of a row that no longer holds,
-//! changes nothing; and what is made of a row keeps that row's place, source and label, whoever made it.
+//! The results of curator's work, on their way into the store. A result that comes a second time, or for a row that no
+//! longer holds, changes nothing; and an entry made of a row gets that row's place, source and label, whoever made it.
 
 use super::{Intake, event};
 use crate::screen::{Proposal, Scanned};
@@ -11,7 +11,7 @@ use ipc_proto::memory::{Entry, Kind, MemoryError, Refusal, Scope, Settled};
 use std::sync::Arc;
 
 impl Intake {
-    /// Keeps what came of a piece of work.
+    /// Stores the result of a piece of work.
     pub(crate) async fn settle(self, scope: Scope, settled: Settled) -> Result<(), MemoryError> {
         match settled {
             Settled::Compressed { id, entry, taken } => {
@@ -38,7 +38,7 @@ impl Intake {
         }
     }
 
-    /// The observation stands where what was captured stood, and beside it what was taken from it.
+    /// The observation replaces the captured row, with the entries extracted from it beside it.
     async fn compressed(
         self,
         scope: Scope,

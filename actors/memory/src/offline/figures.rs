@@ -1,5 +1,5 @@
-//! How well questions were answered: recall, hit and reciprocal rank, each the mean over the questions that name their
-//! evidence. Pure.
+//! The quality of answers: recall, hit and reciprocal rank, each the mean over the questions that name their evidence.
+//! Pure.
 
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Counts a question in: what was found, best first, and what should have been. One without evidence says nothing.
+    /// Counts a question in: the results, best first, and the evidence. A question without evidence says nothing.
     pub(super) fn count(&mut self, results: &[Value], evidence: &[Value]) {
         let wanted: HashSet<String> = evidence.iter().map(Value::to_string).collect();
         if wanted.is_empty() {

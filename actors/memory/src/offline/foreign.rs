@@ -1,7 +1,7 @@
-//! `memory --offline read-foreign FILE`: the rows and sessions of a database of open-mem or claude-mem as JSON lines, each as
-//! this host keeps it, a row with what it was made from. `agentctl memory import` executes this. The database is opened read-only
-//! and trusted in nothing: no schema of it runs a function, and what its rows say is a stranger's. A row that cannot be
-//! understood is left out and counted on standard error; nothing that it says is printed there.
+//! `memory --offline read-foreign FILE`: the rows and sessions of a database of open-mem or claude-mem as JSON lines,
+//! in the form of this host, each row with its source text. `agentctl memory import` executes this. The database is
+//! opened read-only and is not trusted: no schema of it runs a function, and the content of its rows is a stranger's. A
+//! row that cannot be understood is left out and counted on standard error; nothing of it is printed there.
 
 mod claude_mem;
 mod open_mem;
@@ -31,11 +31,11 @@ pub(super) enum Foreign {
     Output(#[from] std::io::Error),
 }
 
-/// What the other program kept, as a line of an export says it.
-struct Found(Value);
+/// A row of the other program, in the form of an export's line.
+struct ExportLine(Value);
 
-impl Found {
-    /// A row with what it was made from.
+impl ExportLine {
+    /// A row with its source text.
     fn row(row: &Row, raw: &Text<RAW_BOUND>) -> Self {
         Self(json!({ "v": 1, "row": row, "raw": raw }))
     }
@@ -67,7 +67,7 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
         let mut rows = statement.query([])?;
         while let Some(columns) = rows.next()? {
             match understood(&Columns(columns)) {
-                Some(Found(line)) => writeln!(to, "{line}")?,
+                Some(ExportLine(line)) => writeln!(to, "{line}")?,
                 None => left_out += 1,
             }
         }
@@ -77,9 +77,9 @@ pub(super) fn read(path: &Path, to: &mut impl Write) -> Result<u64, Foreign> {
 }
 
 /// A question, and how its rows are understood.
-type Query = (&'static str, fn(&Columns<'_, '_>) -> Option<Found>);
+type Query = (&'static str, fn(&Columns<'_, '_>) -> Option<ExportLine>);
 
-/// The columns of a row by their names. Older versions of both programs lack some: what is not there is empty.
+/// The columns of a row by their names. Older versions of both programs lack some: a missing one is empty.
 struct Columns<'a, 'b>(&'a rusqlite::Row<'b>);
 
 impl Columns<'_, '_> {
@@ -136,7 +136,7 @@ impl Columns<'_, '_> {
     /// A row of this kind. None without an id, a time and a text.
     fn row(&self, program: &str, id: &str, session: &str, kind: Kind, content: &str) -> Option<Row> {
         let created_ms = self.number("at_ms")?;
-        // A row without a text is kept by nobody: what it is called is said then.
+        // No row is stored without a text: its title is the text then.
         let said = [content.to_owned(), self.text("learned"), self.text("request"), self.text("title")];
         let content = said.iter().find(|said| !said.trim().is_empty())?;
         let importance = self.number("importance").and_then(|value| u8::try_from(value).ok());
@@ -168,7 +168,7 @@ impl Columns<'_, '_> {
     }
 
     /// A session, by the name that rows of its program have for it and by that of its client. None without a name or a time.
-    fn session(&self, program: &str, id: &str, (client, name): (&str, &str)) -> Option<Found> {
+    fn session(&self, program: &str, id: &str, (client, name): (&str, &str)) -> Option<ExportLine> {
         let status = match self.text("status").as_str() {
             "active" => SessionStatus::Active,
             "idle" => SessionStatus::Idle,
@@ -177,7 +177,7 @@ impl Columns<'_, '_> {
         };
         let started_ms = self.number("at_ms").filter(|_| !name.is_empty())?;
         let (client, name): (Name, Text<128>) = (Name::clip(client), Text::clip(name));
-        Some(Found(json!({ "v": 1, "session": {
+        Some(ExportLine(json!({ "v": 1, "session": {
             "id": session_id(program, id).to_string(), "area": Area::User, "client": client, "name": name,
             "project": self.project().unwrap_or_default(), "started_ms": started_ms,
             "ended_ms": self.number("ended_ms"), "status": status,
@@ -190,7 +190,7 @@ fn session_id(program: &str, session: &str) -> SessionId {
     SessionId::from_bytes(hashed(&[program, "session", session]))
 }
 
-/// The id of a row of another program: the same each time, so that what is taken in twice is there once.
+/// The id of a row of another program: the same each time, so that a row that is imported twice is there once.
 fn memory_id(program: &str, id: &str) -> MemoryId {
     MemoryId::from_bytes(hashed(&[program, "row", id]))
 }
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use ipc_proto::memory::State;
 
-    /// The lines of rows, and what those of sessions say.
+    /// The lines of rows, and the content of those of sessions.
     fn lines(schema: &str) -> (Vec<Value>, Vec<Value>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.db");
@@ -230,7 +230,7 @@ mod tests {
 
     // Holds P7-45.
     #[test]
-    fn a_database_of_open_mem_gives_its_rows_with_their_history_and_its_sessions_as_a_stranger_s() {
+    fn an_open_mem_database_is_imported_as_a_strangers() {
         let (lines, sessions) = lines(
             "CREATE TABLE sessions (id TEXT, project_path TEXT, started_at TEXT, ended_at TEXT, status TEXT);
              INSERT INTO sessions VALUES ('s1', '/p', '2026-01-02 03:00:00', '2026-01-06T00:00:00.000Z', 'completed'),
@@ -294,7 +294,7 @@ mod tests {
 
     // Holds P7-37.
     #[test]
-    fn a_database_of_claude_mem_gives_its_observations_summaries_prompts_and_sessions() {
+    fn a_claude_mem_database_is_imported_with_its_sessions() {
         let (lines, sessions) = lines(CLAUDE_MEM);
         let [seen, summary, prompt] = lines.iter().map(row).collect::<Vec<_>>().try_into().unwrap();
         let Kind::Observation(of) = &seen.entry.detail.kind else { panic!() };

@@ -1,5 +1,5 @@
-//! The lines that an evaluation is told: turns to keep and questions to answer. It reads and keeps nothing else; what is
-//! said of a bad line holds nothing of it. A text that a host would not keep whole is cut, and that is said.
+//! The input lines of an evaluation: turns to store and questions to answer. It reads and stores nothing else; an error
+//! about a bad line holds nothing of it. A text that a host would not store whole is cut, and that is reported.
 
 use ipc_proto::memory::{CONTENT_BOUND, EVALUATION_LINE, Manner, WORDS, words};
 use ipc_proto::{Text, json};
@@ -29,7 +29,7 @@ pub(super) struct Add {
     pub(super) text: Text<CONTENT_BOUND>,
     /// The number of its line and the bytes that its text had, if it is cut.
     pub(super) cut: Option<(u64, usize)>,
-    /// What an embedder made of its text.
+    /// The embedder's vector of its text.
     pub(super) vector: Option<Vec<f32>>,
 }
 
@@ -39,9 +39,9 @@ pub(super) struct Asked {
     pub(super) id: Value,
     pub(super) question: Text<WORDS>,
     pub(super) evidence: Vec<Value>,
-    /// By what it is answered, if not as all are.
+    /// The manner in which it is answered, if not as all are.
     pub(super) manner: Option<Manner>,
-    /// What an embedder made of its words.
+    /// The embedder's vector of its words.
     pub(super) vector: Option<Vec<f32>>,
 }
 
@@ -150,7 +150,7 @@ fn line(mut bytes: Vec<u8>, number: u64) -> Result<Line, String> {
     }
 }
 
-/// What is wrong with a line, in words that hold nothing of it.
+/// The fault of a line, in words that hold nothing of it.
 fn wrong(error: &serde_json::Error) -> String {
     match error.classify() {
         serde_json::error::Category::Data => {

@@ -1,4 +1,4 @@
-//! Laws of the evaluation: what it answers, what it measures, and what it refuses.
+//! Tests of the evaluation: its answers, its figures, and the input that it refuses.
 
 use super::*;
 use crate::offline::lines::LineFault;
@@ -38,7 +38,7 @@ fn options_come_in_any_order_and_nothing_else_is_taken() {
 }
 
 #[test]
-fn each_question_is_answered_with_ids_as_they_were_given_and_figures_come_last() {
+fn each_question_is_answered_by_id_and_figures_come_last() {
     for manner in [Manner::Words, Manner::Meaning, Manner::Fused, Manner::Weighted, Manner::Plain] {
         let (done, out) = told(by(manner), TALK);
         done.unwrap();
@@ -52,7 +52,7 @@ fn each_question_is_answered_with_ids_as_they_were_given_and_figures_come_last()
 }
 
 #[test]
-fn a_mark_before_the_first_character_of_a_file_is_passed_over_and_no_other() {
+fn only_a_mark_at_the_start_of_a_file_is_skipped() {
     let (done, out) = told(by(Manner::Words), &format!("\u{feff}{TALK}"));
     done.unwrap();
     assert_eq!(out, told(by(Manner::Words), TALK).1);
@@ -111,7 +111,7 @@ fn a_turn_that_says_nothing_is_passed_over_and_its_place_stays() {
 
 // Holds B-138, P3-29.
 #[test]
-fn what_is_too_long_or_holds_half_a_character_is_measured_by_what_is_left_of_it() {
+fn a_cut_text_is_measured_by_the_part_that_is_left() {
     let long = format!("the quince {}", "x".repeat(200_000));
     let question = format!("quince {}", "y ".repeat(4000));
     let lines = [
@@ -164,7 +164,7 @@ const OTHERS: &str = include_str!("../../evaluation/others.jsonl");
 /// A doctor's patient, a game, reviews of code, a monologue without a mark, friends with pictures, Russian, Japanese, Chinese: all in
 /// one memory.
 const KINDS: &str = include_str!("../../evaluation/kinds.jsonl");
-/// Who speaks, in the order in which each conversation is begun: with these for names all are of the same few people.
+/// The speakers, in the order in which each conversation is begun: with these names, all are of the same few people.
 const SPEAKERS: &[(&str, &[&str])] = &[
     ("Robin", &["Ruben", "Noor", "Marcus", "Hanna", "Nadia", "Tom"]),
     ("Kim", &["Ida", "Theo", "Elena", "Pavel", "Oskar", "Priya"]),
@@ -205,7 +205,7 @@ fn conversations_of_many_kinds_and_scripts_in_one_memory_are_told_apart() {
 }
 
 #[test]
-fn of_long_conversations_finding_by_words_finds_far_more_than_the_full_text_index_alone() {
+fn search_by_words_beats_the_full_text_index_on_long_talks() {
     for (lines, recall, rank) in
         [(CONVERSATIONS, 0.91, 0.74), (MONTHS, 0.92, 0.70), (&of_few_people(), 0.87, 0.62)]
     {

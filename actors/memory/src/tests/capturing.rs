@@ -1,4 +1,4 @@
-//! What a client's hook saw, as it is kept: sessions, mutes, and that a thing seen twice is kept once.
+//! Tests of captures by a client's hook: sessions, mutes, and that a call captured twice is stored once.
 
 use super::*;
 use crate::capture;
@@ -60,7 +60,7 @@ fn a_call_that_is_told_twice_is_one_row_of_its_session() {
 
 // Holds P7-30.
 #[test]
-fn a_page_of_sessions_goes_on_behind_the_one_before_whatever_came_or_went_meanwhile() {
+fn a_page_of_sessions_continues_whatever_changed_meanwhile() {
     let mut held = Held::quick();
     let of = |number: u64| sessions::id(&user(1), &saw(&number.to_string(), CaptureEvent::Started));
     let come = |held: &mut Held, number: u64| {

@@ -1,4 +1,4 @@
-//! A full disk: the write fails as a whole, what was there stays, and with room again writing goes on.
+//! A full disk: the write fails as a whole, earlier rows stay, and with room again writing goes on.
 
 use super::*;
 use crate::error::StoreError;

@@ -1,4 +1,4 @@
-//! Vectors that an embedder made: which rows wait for one, which are kept, and what is found by them.
+//! Tests of an embedder's vectors: the rows that wait for one, the vectors that are stored, and the rows found by them.
 
 use super::*;
 use crate::error::StoreError;
@@ -50,7 +50,7 @@ fn an_area_without_a_row_says_whose_vectors_are_kept() {
 
 // Holds P5-28.
 #[test]
-fn a_row_waits_until_it_has_a_vector_of_the_embedder_and_again_when_that_is_another() {
+fn a_row_waits_for_a_vector_of_the_present_embedder() {
     let mut held = keeping(BY);
     held.write(&user(1), entry(1, "a harbour"));
     held.write(&user(2), entry(2, "a ferry"));
@@ -71,7 +71,7 @@ fn a_row_waits_until_it_has_a_vector_of_the_embedder_and_again_when_that_is_anot
 
 // Holds P5-20.
 #[test]
-fn a_vector_of_another_embedder_or_length_or_of_no_numbers_is_refused_in_rows_and_questions() {
+fn a_vector_of_another_embedder_or_length_is_refused() {
     let mut held = keeping(BY);
     held.write(&user(1), entry(1, "a harbour"));
     held.store.embedded(&user(1), id(1), &vector(BY, &[1.0, 2.0, 3.0])).unwrap();
@@ -113,7 +113,7 @@ fn a_row_that_no_longer_holds_has_no_vector_and_gets_none() {
 }
 
 #[test]
-fn vectors_are_there_after_the_process_was_killed_and_an_index_built_anew_finds_by_them() {
+fn vectors_survive_a_kill_and_a_new_index_finds_by_them() {
     let mut held = keeping(BY);
     for number in 1..=3 {
         held.write(&user(1), entry(number, "a harbour"));
@@ -139,7 +139,7 @@ proptest! {
         noise in prop::collection::vec(prop::collection::vec(-0.2_f32..0.2, 64), 240),
         leaves in prop::collection::vec(any::<bool>(), 20),
     ) {
-        // Of each subject there are twelve rows that are near it, one of which may have left: more than are asked for.
+        // Each subject has twelve rows near it, one of which may have left: more than are asked for.
         let near = |n: usize| -> Vec<f32> {
             subjects[n % 20].iter().zip(&noise[n]).map(|(subject, noise)| subject + noise).collect()
         };

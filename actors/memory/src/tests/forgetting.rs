@@ -1,4 +1,5 @@
-//! What was deleted is gone: from answers, from the index, from the files; and it does not come back by itself.
+//! Tests that deleted rows are gone: from answers, from the index, from the files; and that they do not come back by
+//! themselves.
 
 use super::*;
 use crate::opening::FILE;
@@ -138,7 +139,7 @@ fn the_text_of_a_deleted_row_is_in_neither_file() {
 }
 
 #[test]
-fn a_purge_takes_along_the_copy_of_an_earlier_form_and_a_tombstone_leaves_it() {
+fn a_purge_removes_the_copy_of_an_older_schema_too() {
     let mut held = Held::new();
     let copy = held.folder.path().join(format!("{FILE}.v1"));
     std::fs::write(&copy, "xylophonic").unwrap();
@@ -175,7 +176,7 @@ fn files_hold(folder: &std::path::Path, word: &str) -> bool {
 }
 
 #[test]
-fn a_purge_takes_a_history_of_any_length_and_what_says_the_same_but_nothing_that_only_claims_to_be_revised() {
+fn a_purge_takes_the_whole_history_and_no_false_claimant() {
     let mut held = Held::quick();
     held.write(&user(1), observed(1, "number 1", "t"));
     for number in 2..=150 {

@@ -1,5 +1,5 @@
-//! Two owners over arbitrary operations with arbitrary text: what one is answered depends on the other in nothing,
-//! ranking included, and no text is an error.
+//! Tests of two owners over arbitrary operations with arbitrary text: one owner's answers do not depend on the other's
+//! rows, ranking included, and no text is an error.
 
 use super::*;
 use crate::capture;
@@ -117,7 +117,7 @@ fn some_entry(id: MemoryId, kind: u8, content: &str, tags: &[String]) -> Entry {
     entry
 }
 
-/// What an owner is answered, as text, and the rows in it. Both owners use the same ids.
+/// An owner's answer, as text, and the rows in it. Both owners use the same ids.
 #[expect(clippy::too_many_lines, reason = "one arm an operation")]
 fn perform(store: &mut Store, owner: u8, place: u8, operation: &Operation) -> (String, Vec<Row>) {
     let own = id;
@@ -299,7 +299,7 @@ proptest! {
 
     // Holds P5-11.
     #[test]
-    fn an_id_is_free_for_an_owner_whatever_another_keeps_kept_or_deleted_under_it(
+    fn an_id_is_free_for_one_owner_whatever_another_has(
         content in "[a-z ]{1,20}z", other in "[a-z ]{1,20}z", gone in any::<bool>(),
     ) {
         let mut held = Held::quick();

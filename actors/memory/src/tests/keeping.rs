@@ -1,4 +1,4 @@
-//! How long rows are kept, and how many: what goes by itself, and what never does.
+//! Tests of the age and number of rows: the rows that expire or make room, and those that never do.
 
 use super::*;
 use crate::error::StoreError;
@@ -26,7 +26,7 @@ fn contents(held: &Held) -> Vec<String> {
 
 // Holds B-116.
 #[test]
-fn what_expires_is_gone_from_that_moment_and_an_episodic_row_expires_by_itself() {
+fn an_expired_row_is_gone_at_once_and_episodes_expire() {
     let mut held = Held::new();
     held.store.limits = Limits { episodic_days: 90, ..Limits::none() };
     let mut brief = entry(1, "brief");
@@ -49,7 +49,7 @@ fn what_expires_is_gone_from_that_moment_and_an_episodic_row_expires_by_itself()
 
 // Holds B-115.
 #[test]
-fn the_oldest_episodic_row_of_an_owner_goes_for_the_next_and_a_fact_too_many_is_refused() {
+fn the_oldest_episode_makes_room_and_a_fact_too_many_fails() {
     let mut held = Held::quick();
     held.store.limits = Limits { episodic: 2, semantic: 2, rows: 8, ..Limits::none() };
     held.write(&scope(1, Area::Global), said(1, "first"));
@@ -172,7 +172,7 @@ fn stuck(held: &Held, is_stuck: bool) {
 
 // Holds P7-25.
 #[test]
-fn reads_go_on_where_nothing_can_be_taken_away_and_no_answer_holds_what_has_expired() {
+fn reads_go_on_without_room_and_hide_expired_rows() {
     let mut held = Held::quick();
     let mut brief = observed(1, "the tide is brief", "tide");
     brief.detail.expires_ms = Some(500);
@@ -230,14 +230,14 @@ fn a_row_that_cannot_be_read_hides_no_other_and_goes_in_its_time_like_any() {
 
 // Holds P7-28, P7-29.
 #[test]
-fn what_cannot_be_read_ends_no_list_and_is_counted_and_named_where_each_row_is_looked_at() {
+fn unreadable_rows_are_counted_and_end_no_list() {
     let mut held = Held::quick();
     for number in 1..=250 {
         held.write(&user(1), entry(number, if number == 1 { "the tide of spring" } else { "the tide" }));
     }
     let broken = "UPDATE kept SET sources = 'no list' WHERE n BETWEEN 60 AND 175 OR n = 250";
     held.store.db.execute(broken, []).unwrap();
-    // What is no text at all is one row's fault as well.
+    // A body that is no text at all is one row's fault as well.
     held.store.db.execute("UPDATE kept SET body = CAST(x'ff' AS TEXT) WHERE n = 1", []).unwrap();
     let expected: Vec<MemoryId> = (2..60).chain(176..250).rev().map(id).collect();
     let (mut listed, mut pages) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! Databases of every released version: they are opened, and everything in them is there as it was. What a further
-//! step does to one is seen here before there is such a step: the copy beside it is what an older program goes on with.
+//! Tests of databases of every older schema: they are opened, and everything in them is there as it was. A made-up
+//! further step shows that it leaves a copy with which an older program continues.
 
 use super::*;
 use crate::migrate::STEPS;
@@ -34,7 +34,7 @@ fn version(file: &Path) -> usize {
     usize::try_from(version).unwrap()
 }
 
-/// All that the fixtures keep is found by who may see it, and by nobody else.
+/// The owner finds all rows of the fixtures, and nobody else does.
 fn is_all_there(held: &mut Held) {
     let harbour = "the harbour office opens at 07:40";
     assert_eq!(held.found(&user(1), "harbour"), [harbour]);
@@ -54,7 +54,7 @@ fn is_all_there(held: &mut Held) {
 
 // Holds P7-69.
 #[test]
-fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_before() {
+fn rows_of_every_older_schema_are_read_written_and_deleted() {
     assert_eq!(FIXTURES.len(), STEPS.len(), "a version without its fixture");
     for fixture in FIXTURES {
         let folder = found(fixture);
@@ -73,7 +73,7 @@ fn what_every_released_version_kept_is_there_and_is_written_and_deleted_as_befor
 }
 
 #[test]
-fn rows_that_are_counted_from_a_version_on_are_counted_when_they_were_there_before() {
+fn a_migration_counts_the_rows_that_are_there() {
     let folder = found(FIXTURES[5]);
     let db = Connection::open(folder.path().join(FILE)).unwrap();
     for (n, kind, state) in [(31, 1, 0), (32, 1, 2), (33, 2, 0), (34, 2, 3), (35, 1, 0)] {
@@ -98,7 +98,7 @@ fn rows_that_are_counted_from_a_version_on_are_counted_when_they_were_there_befo
 
 // Holds P7-69.
 #[test]
-fn a_further_step_keeps_every_row_and_leaves_a_copy_that_this_program_goes_on_with() {
+fn a_further_migration_keeps_every_row_and_a_copy() {
     for (at, fixture) in (1_usize..).zip(FIXTURES) {
         let folder = found(fixture);
         let file = folder.path().join(FILE);

@@ -1,4 +1,4 @@
-//! Opening: the settings that confinement rests on, and files that must not be opened.
+//! Tests of opening: the settings that confinement rests on, and files that must not be opened.
 
 use super::*;
 use crate::error::StoreError;
@@ -38,7 +38,7 @@ fn the_log_needs_no_shared_memory_and_every_commit_is_durable() {
 
 // Holds P7-64.
 #[test]
-fn the_log_has_room_ahead_from_the_start_and_again_soon_after_a_purge_left_it_none() {
+fn the_log_has_room_ahead_at_the_start_and_after_a_purge() {
     let mut held = Held::new();
     let log = held.folder.path().join("memory.db-wal");
     let length = || std::fs::metadata(&log).unwrap().len();
@@ -137,7 +137,7 @@ fn a_folder_that_is_not_there_is_told() {
     assert!(matches!(Store::open(&folder.path().join("none"), FILE), Err(OpenError::Failed(..))));
 }
 
-/// What a search, a list, and reads by id give of a store that is damaged; each row that is listed is read whole by its id.
+/// The numbers of rows that a search and a list give in a damaged store; each listed row is read whole by its id.
 fn still_read(store: &Store) -> (usize, usize) {
     let list = |offset| store.list(&user(1), &Filter::default(), 100, &Start::After(offset)).unwrap();
     let listed: Vec<Row> = list(0).into_iter().chain(list(100)).collect();
@@ -153,7 +153,7 @@ fn still_read(store: &Store) -> (usize, usize) {
 
 // Holds P7-27.
 #[test]
-fn whichever_page_is_damaged_all_rows_of_the_others_are_listed_and_found_and_the_rest_is_counted() {
+fn rows_of_sound_pages_are_found_and_the_others_counted() {
     let mut held = Held::quick();
     for number in 1..=150 {
         held.write(&user(1), observed(number, &format!("harbour {number} {}", "x".repeat(300)), "t"));

@@ -1,4 +1,4 @@
-//! Facts that wait for a person's word, entities, and what is taken back after it was removed.
+//! Tests of facts that wait for a person's decision, of entities, and of rows that are restored after a removal.
 
 use super::*;
 use crate::error::StoreError;
@@ -36,7 +36,7 @@ fn propose(held: &mut Held, entry: Entry) -> Admission {
 
 // Holds P5-14.
 #[test]
-fn a_fact_that_others_wrote_holds_only_once_a_person_accepts_it_and_then_takes_the_place_of_the_old() {
+fn a_fact_by_others_holds_only_once_a_person_accepts_it() {
     let mut held = Held::quick();
     held.write(&user(1), fact(1, "tide", "at six", Trust::User));
     assert_eq!(held.write(&user(1), fact(2, "tide", "at nine", Trust::Untrusted)), Admission::NeedsPerson);
@@ -74,7 +74,7 @@ fn a_fact_that_others_wrote_holds_only_once_a_person_accepts_it_and_then_takes_t
 
 // Holds B-119, P5-14.
 #[test]
-fn what_holds_and_what_was_rejected_is_not_proposed_again_and_there_are_only_so_many() {
+fn a_held_or_rejected_fact_is_not_proposed_again() {
     let mut held = Held::quick();
     held.write(&user(1), fact(1, "tide", "at six", Trust::User));
     assert_eq!(propose(&mut held, fact(2, "tide", "at six", Trust::Untrusted)), Admission::Already);
@@ -120,7 +120,7 @@ fn what_nobody_wanted_pushes_out_nothing_that_a_person_deleted() {
 
 // Holds P7-24.
 #[test]
-fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_its_place() {
+fn a_removed_row_can_be_restored_unless_it_was_replaced() {
     let mut held = Held::quick();
     held.write(&user(1), tagged(1, "the harbour light is green", &["light"]));
     held.write(&user(1), entry(2, "later than that"));
@@ -140,7 +140,7 @@ fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_it
     held.write(&user(1), fact(4, "tide", "at nine", Trust::User));
     let back = held.store.unremove(&user(1), id(3), 9);
     assert!(matches!(back, Err(StoreError::NotCurrent(by)) if by == id(4)), "{back:?}");
-    // Of one that another took the place of it is said which, before anything of it is on the record.
+    // The error for a replaced row names its successor, before anything of it is on the record.
     held.write(&user(1), fact(5, "tide", "at ten", Trust::User));
     for accepted in [true, false] {
         let held = held.store.to_hold(&user(1), id(4), accepted);
@@ -152,7 +152,7 @@ fn what_was_removed_by_mistake_holds_again_as_it_was_unless_another_stands_in_it
 }
 
 #[test]
-fn entities_are_found_where_they_are_asked_for_and_one_of_a_name_takes_the_place_of_the_other() {
+fn entities_are_found_on_request_and_replaced_by_name() {
     let mut held = Held::quick();
     held.write(&user(1), entry(1, "tokio runs it"));
     held.write(&user(1), entity(2, "Tokio", "Tokio\nkit uses Tokio"));
@@ -170,7 +170,7 @@ fn entities_are_found_where_they_are_asked_for_and_one_of_a_name_takes_the_place
 
 // Holds P5-15.
 #[test]
-fn what_was_taken_from_a_row_goes_with_it_for_good_but_for_what_a_person_made_their_own() {
+fn extracted_rows_are_purged_with_their_source() {
     let mut held = Held::quick();
     held.write(&user(1), observed(200, "a page said so", "t"));
     propose(&mut held, fact(1, "a", "x", Trust::Untrusted));
@@ -265,7 +265,7 @@ fn what_is_restored_finds_the_room_that_a_write_of_its_kind_would() {
 
 // Holds P5-14.
 #[test]
-fn what_a_person_did_not_want_is_not_proposed_again_however_long_ago_that_was() {
+fn a_rejected_fact_is_never_proposed_again() {
     let mut held = Held::quick();
     held.store.limits = Limits { retention_days: 10, ..Limits::none() };
     let taken = |number: u8, value: &str| {

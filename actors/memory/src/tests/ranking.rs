@@ -1,4 +1,5 @@
-//! In which order rows are found: what the index in memory adds to words, and that it stays in step with the rows.
+//! Tests of the order in which rows are found: the gain by the index in memory over words alone, and that it stays in
+//! step with the rows.
 
 use super::*;
 use crate::library::Library;
@@ -47,7 +48,7 @@ fn the_answer_is_found_beside_the_question_that_has_the_words() {
 
 // Holds P3-31.
 #[test]
-fn a_sentence_is_answered_with_the_rest_of_the_sessions_found_behind_what_is_found_and_words_alone_are_not() {
+fn a_sentence_finds_the_rest_of_its_sessions_and_words_do_not() {
     let mut held = Held::quick();
     let said =
         ["The ferry leaves at noon.", "Plum.", "Fig.", "Pear.", "Quince.", "Medlar.", "Sloe.", "Damson."];
@@ -66,7 +67,7 @@ fn a_sentence_is_answered_with_the_rest_of_the_sessions_found_behind_what_is_fou
 
 // Holds P5-19.
 #[test]
-fn what_stands_around_a_row_counts_for_talk_alone_and_not_between_observations() {
+fn neighbours_count_for_talk_and_not_for_observations() {
     for (is_talk, expected) in [(true, vec![id(1), id(2)]), (false, vec![id(1)])] {
         let mut held = Held::quick();
         for (number, text) in [(1, "the lamp is lit at dusk"), (2, "nothing of the kind")] {
@@ -124,7 +125,7 @@ fn a_misspelt_word_is_found_by_meaning_and_with_both_rankings() {
 }
 
 #[test]
-fn an_index_that_followed_every_change_answers_like_one_that_was_built_anew() {
+fn an_updated_index_answers_like_a_new_one() {
     let mut held = talk();
     let questions =
         ["Where did Ruben go?", "Ida cello", "ferry", "Congratulations on the instrument", "Friday"];
@@ -145,7 +146,7 @@ fn an_index_that_followed_every_change_answers_like_one_that_was_built_anew() {
 
 // Holds B-136.
 #[test]
-fn an_index_of_many_rows_is_built_over_several_questions_which_are_answered_meanwhile() {
+fn a_large_index_is_built_over_several_questions() {
     let mut held = Held::quick();
     for n in 0..1500_u64 {
         let text = if n == 40 || n == 1490 { "the lighthouse" } else { "a ferry" };
@@ -184,7 +185,7 @@ fn a_scope_too_large_for_memory_is_searched_by_the_full_text_index() {
 // Holds B-135.
 #[test]
 fn indexes_asked_longest_ago_make_room_and_are_built_again_when_asked() {
-    /// What an index of this one row weighs: the row, its five words, and a byte for the row by each.
+    /// The size of an index of this one row: the row, its five words, and a byte for the row by each.
     const ONE: usize = 80 + 5 * 113;
     let mut held = Held::quick();
     for owner in 1..=3_u8 {

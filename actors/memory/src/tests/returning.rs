@@ -1,5 +1,5 @@
-//! What comes back from an export or from another program: how long it is kept, what keeps it out, and that a trial of it
-//! says what would become of it and leaves nothing.
+//! Tests of imports from an export or another program: how long rows are stored, why some are refused, and that a dry
+//! run reports the outcome and leaves nothing.
 
 use super::*;
 use crate::error::StoreError;
@@ -10,7 +10,7 @@ const DAY: u64 = 86_400_000;
 /// When all of it comes here.
 const NOW: u64 = 1000 * DAY;
 
-/// A row as it was so many days before now.
+/// A row of this many days before now.
 fn old(entry: Entry, days: u64) -> Row {
     Row::new(entry, Area::User, NOW - days * DAY)
 }
@@ -30,7 +30,7 @@ fn tried(held: &mut Held, row: &Row, over: Over) -> Result<Option<MemoryId>, Sto
 
 // Holds P7-34.
 #[test]
-fn what_is_taken_in_is_kept_its_whole_time_from_when_it_came_whatever_its_age() {
+fn an_imported_row_lives_its_whole_time_from_the_import() {
     let mut held = Held::quick();
     held.store.limits = Limits { retention_days: 90, episodic_days: 90, ..Limits::none() };
     let removed =
@@ -52,7 +52,7 @@ fn what_is_taken_in_is_kept_its_whole_time_from_when_it_came_whatever_its_age() 
 
 // Holds P7-34.
 #[test]
-fn what_went_by_its_time_may_come_back_and_what_a_person_deleted_for_good_may_not() {
+fn an_expired_row_may_be_imported_and_a_purged_one_not() {
     let mut held = Held::quick();
     held.store.limits = Limits { retention_days: 90, ..Limits::none() };
     let (aged, deleted) = (old(observed(1, "seen", "t"), 0), old(observed(2, "deleted", "t"), 0));
@@ -71,7 +71,7 @@ fn what_went_by_its_time_may_come_back_and_what_a_person_deleted_for_good_may_no
 
 // Holds P7-35.
 #[test]
-fn each_reason_to_keep_a_row_out_is_its_own_and_a_trial_says_the_same_and_leaves_nothing() {
+fn each_refused_row_has_its_reason_and_a_dry_run_says_the_same() {
     let mut held = Held::quick();
     held.store.limits = Limits { episodic: 1, ..Limits::none() };
     held.write(&user(1), entry(1, "the person's own"));
@@ -162,7 +162,7 @@ fn a_session_of_elsewhere_is_told_of_with_its_summary_alone() {
 
 // Holds P7-37.
 #[test]
-fn what_is_not_said_to_be_theirs_changes_no_session_that_is_here_and_there_are_only_so_many() {
+fn an_import_changes_no_session_of_others_and_is_bounded() {
     let mut held = Held::quick();
     let (going, over) = (session(1, SessionStatus::Active), session(1, SessionStatus::Completed));
     let elsewhere = SessionRow { project: Text::clip("/planted"), ..over.clone() };
@@ -196,7 +196,7 @@ fn what_is_not_said_to_be_theirs_changes_no_session_that_is_here_and_there_are_o
 
 // Holds B-114.
 #[test]
-fn what_comes_back_finds_the_room_of_its_kind_and_counts_once_among_all_rows() {
+fn an_imported_row_makes_room_in_its_kind_and_counts_once() {
     let fact = |number: u8, key: &str| {
         let kind = Kind::Semantic(Fact { category: Category::Fact, key: Text::clip(key), confidence: 1000 });
         Entry { detail: Detail { kind, ..Detail::default() }, ..entry(number, "a fact") }

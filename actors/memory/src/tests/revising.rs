@@ -1,4 +1,4 @@
-//! A row is never changed: a newer one takes its place, and what was there stays to be seen.
+//! Tests that a row is never changed: a newer one takes its place, and the older one stays readable.
 
 use super::*;
 use crate::error::StoreError;
@@ -213,7 +213,7 @@ fn a_change_that_is_broken_off_at_any_step_leaves_no_trace() {
         |held| {
             held.store.changed(|change, _, _| {
                 let number = crate::scope::find(change, &user(1))?.ok_or(StoreError::NotFound)?;
-                crate::change::taken(change, number, 1)?;
+                crate::change::deleted(change, number, 1)?;
                 Err(StoreError::ReadOnly)
             })
         },

@@ -1,4 +1,4 @@
-//! What is written is found again, as it was written.
+//! Tests that written rows are found again, as they were written.
 
 use super::*;
 use ipc_proto::memory::{Importance, Source, SourceType, StateName};
@@ -167,7 +167,7 @@ fn a_snippet_shows_the_words_around_the_match_and_a_score_falls() {
 }
 
 #[test]
-fn what_others_wrote_takes_the_place_of_nothing_of_the_persons_own_by_its_key() {
+fn rows_by_others_replace_nothing_of_the_persons_own() {
     let keyed = |number, content: &str, trust| {
         let mut entry = entry(number, content);
         entry.label.trust = trust;

@@ -1,4 +1,4 @@
-//! What scores are multiplied by where it is asked for, and that nothing from outside makes itself matter.
+//! Tests of the factors of scores where they are asked for, and that nothing from outside makes itself matter.
 
 use super::*;
 use crate::weigh::Standing;
@@ -57,7 +57,7 @@ fn newer_more_read_and_more_important_is_never_worth_less() {
 
 // Holds P5-25.
 #[test]
-fn what_comes_from_outside_counts_no_more_than_a_persons_row_that_nobody_read_or_marked() {
+fn content_from_outside_never_outweighs_a_persons_own_row() {
     for hours in [0, 1, 719, 720, 9000, u16::MAX] {
         let own = standing(Trust::User, hours);
         for trust in [Trust::Verified, Trust::Untrusted] {

@@ -1,4 +1,4 @@
-//! Work for curator: leased by the time it was taken, settled once, and never at a row's cost.
+//! Tests of work for curator: leased by the time it was given out, settled once, and never at a row's cost.
 
 use super::*;
 use crate::sessions;
@@ -34,7 +34,7 @@ fn state(held: &Held, number: u8) -> State {
 
 // Holds P7-19.
 #[test]
-fn what_is_taken_is_held_back_until_its_lease_is_over_and_given_again_then() {
+fn leased_work_is_held_back_until_its_lease_is_over() {
     let mut held = Held::new();
     let seen = Proposal::of(plain(1, "one")).unwrap().made_from("raw of one");
     held.store.insert(&user(1), &seen.judged(&passed()).unwrap(), 1).unwrap();

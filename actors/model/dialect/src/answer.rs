@@ -1,7 +1,7 @@
-//! One answer that is being read: what the events of any provider come to. A call's arguments are passed on as they
-//! come, and its end is told only when they are a whole JSON object: nothing may run on part of one.
+//! One answer that is being read, from the events of any provider. A call's arguments are passed on as they come, and
+//! its end is given only when they are a whole JSON object: nothing may run on part of one.
 //!
-//! It never waits and never fails but by a `ModelError`; anything at all may come.
+//! It never waits and fails only by a `ModelError`; any bytes at all may come.
 
 use crate::count;
 use crate::halves::without_halves;
@@ -60,7 +60,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// An answer to a question of about so many tokens, by a model that takes so many.
+    /// An answer to a question of about `asked` tokens, by a model that takes `context`.
     pub(crate) fn new(asked: u32, context: u32) -> Self {
         Self {
             by: String::new(),
@@ -112,7 +112,7 @@ impl Answer {
         self.words(text, Piece::Reasoning)
     }
 
-    /// Some of a block of reasoning that the provider wants back: of what it says, and of its seal.
+    /// Adds to a block of reasoning that the provider wants back: to its text, and to its seal.
     pub(crate) fn think(&mut self, text: &str, seal: &str) -> Result<(), ModelError> {
         self.thoughts.1 += text.len() + seal.len();
         if self.thoughts.1 <= THOUGHTS_BOUND {
@@ -122,7 +122,7 @@ impl Answer {
         self.reasoning(text)
     }
 
-    /// Such a block is whole. Beyond the bounds none of the answer is told any more: half of them are no use.
+    /// Such a block is whole. Beyond the bounds all of the answer's are dropped: half of them are no use.
     pub(crate) fn thought(&mut self, hidden: bool) {
         let Thought { text, seal } = std::mem::take(&mut self.thought);
         let (given, bytes) = self.thoughts;
@@ -139,7 +139,7 @@ impl Answer {
         self.out.push(Piece::ThoughtEnd { by: Text::clip(&self.by), hidden, spoken: self.spoken, calls });
     }
 
-    /// A call begins; gives the number that the rest of it goes by.
+    /// A call begins; returns the number by which its parts are added.
     pub(crate) fn open(&mut self) -> Result<usize, ModelError> {
         self.begin();
         if self.calls.len() >= CALLS {
@@ -195,7 +195,7 @@ impl Answer {
         }
     }
 
-    /// The provider says that the answer ended at this text. Of one that was not named to it nobody would know.
+    /// The provider says that the answer ended at this text. A text that the request does not name is no stop.
     pub(crate) fn stopped_at(&mut self, text: &str) {
         self.finish(self.stops.which(text).map_or(Finish::Stop, Finish::StoppedAt));
     }
@@ -215,12 +215,12 @@ impl Answer {
         self.last
     }
 
-    /// Returns whether the provider has said why the answer ended, so that what is lost after it does no harm.
+    /// Returns true if the provider has said why the answer ended, so that a loss after it does no harm.
     pub(crate) const fn is_finished(&self) -> bool {
         self.last || self.finish.is_some()
     }
 
-    /// What is ready to be given.
+    /// The pieces that are ready to be given.
     pub(crate) fn ready(&mut self) -> Vec<Piece> {
         std::mem::take(&mut self.out)
     }
@@ -233,7 +233,8 @@ impl Answer {
         self.begun.then_some(Usage { output, estimated, ..counted })
     }
 
-    /// The provider's count, and an estimate of what it does not count: a question has words, and so has what came.
+    /// The provider's count, and an estimate of the parts that it does not count: a question has words, and so has an
+    /// answer.
     fn counted(&self) -> Usage {
         let mut usage = self.usage.unwrap_or_default();
         if usage.input == 0 && self.asked > 0 {
@@ -302,7 +303,7 @@ impl Answer {
     }
 }
 
-/// What the events of one provider come to.
+/// The decoder of one provider's events.
 pub(crate) trait Decoder {
     /// Takes one event.
     fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError>;
@@ -315,8 +316,8 @@ pub(crate) trait Decoder {
 
 /// Reads a JSON object.
 ///
-/// To serde a list is a struct whose fields have no names, so the brace is asked for. Servers that cut text by the halves of
-/// characters send halves, which are no text: they are read as marks of what cannot be.
+/// To serde a list is a struct whose fields have no names, so the brace is required. Servers that cut text within a
+/// character send halves, which are no text: they are read as replacement characters.
 pub(crate) fn object<T: DeserializeOwned>(json: &str) -> Result<T, ModelError> {
     let json = json.trim_start();
     if !json.starts_with('{') {

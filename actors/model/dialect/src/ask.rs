@@ -1,11 +1,13 @@
-//! The request to a provider: the HTTP request around a conversation as the provider's kind writes it. Pure data; the key
+//! The request to a provider: the HTTP request around a conversation as the provider's wire form has it. Pure data; the key
 //! is not in it, only where credproxy puts it.
 
 use crate::conversation::stops;
 use crate::stops::Stops;
-use crate::{Reader, anthropic, count, ollama, openai, responses};
+use crate::table::dialect;
+use crate::wire::Conversation;
+use crate::{Reader, count};
 use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
-use ipc_proto::credproxy::{self, CredError, Header, Placement, Verb};
+use ipc_proto::credproxy::{self, CredError, Header, Verb};
 use ipc_proto::model::{ModelError, Request};
 use ipc_proto::{Blob, List, Name, Text};
 use std::time::Duration;
@@ -18,11 +20,11 @@ const TOO_LARGE: u16 = 413;
 /// A request to a provider.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// What credproxy sends.
+    /// The request for credproxy.
     pub http: credproxy::Request,
     /// An estimate of its tokens.
     pub tokens: u32,
-    /// What is known of the model.
+    /// The model's properties.
     pub known: ProviderModel,
     /// How long its reply may go without anything of the answer.
     pub patience: Duration,
@@ -33,7 +35,7 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// What reads the reply.
+    /// A reader of the reply.
     #[must_use]
     pub fn reader(&self) -> Reader {
         let reader = Reader::new(self.kind, self.tokens, self.known.context);
@@ -60,29 +62,16 @@ pub fn ask(
         return Err(ModelError::NoVision);
     }
     let tokens = count::request(request);
-    if provider.kind == ProviderKind::Ollama && tokens > known.context {
+    let dialect = dialect(provider.kind);
+    if dialect.truncates_silently() && tokens > known.context {
         return Err(ModelError::TooLong { context: known.context });
     }
-    let body = match provider.kind {
-        ProviderKind::Openai => {
-            openai::request::body(model, known, request, openai::request::is_renamed(provider))
-        }
-        ProviderKind::Responses => responses::request::body(model, known, request),
-        ProviderKind::Anthropic => anthropic::request::body(model, known, request),
-        ProviderKind::Ollama => ollama::request::body(model, known, request, tokens),
-    };
+    let body = dialect.body(&Conversation { provider, model, known, request, tokens });
     let body = body.map_err(|_| ModelError::Rejected { status: TOO_LARGE })?;
-    let path = match provider.kind {
-        ProviderKind::Openai => "/chat/completions",
-        ProviderKind::Responses => "/responses",
-        ProviderKind::Anthropic => "/messages",
-        ProviderKind::Ollama => "/api/chat",
-    };
     let stops = stops(request);
-    let stops =
-        if must_stop_here(provider.kind, known) { Stops::searched(stops) } else { Stops::known(stops) };
+    let stops = if dialect.needs_stop_search(known) { Stops::searched(stops) } else { Stops::known(stops) };
     Ok(Ask {
-        http: post(provider, path, body)?,
+        http: post(provider, dialect.path(), body)?,
         tokens,
         known,
         patience: PATIENCE,
@@ -92,29 +81,14 @@ pub fn ask(
     })
 }
 
-/// Returns whether the texts at which an answer ends are looked for here: OpenAI's responses know none, and its reasoning models
-/// refuse them.
-pub(crate) const fn must_stop_here(kind: ProviderKind, known: ProviderModel) -> bool {
-    match kind {
-        ProviderKind::Responses => true,
-        ProviderKind::Openai => !known.sampling,
-        ProviderKind::Anthropic | ProviderKind::Ollama => false,
-    }
-}
-
 /// A request with this body to a method of a provider.
 pub(crate) fn post(provider: &Provider, path: &str, body: Vec<u8>) -> Result<credproxy::Request, ModelError> {
     let url = format!("{}{path}", provider.base_url.trim_end_matches('/'));
     let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
-    let mut headers =
-        vec![header("content-type", "application/json"), header("accept", accepted(provider.kind))];
-    if provider.kind == ProviderKind::Anthropic {
-        headers.push(header("anthropic-version", anthropic::VERSION));
-    }
-    let secret = provider.secret.as_ref().map(|secret| match provider.kind {
-        ProviderKind::Anthropic => Placement::header(secret, "x-api-key", ""),
-        _ => Placement::header(secret, "authorization", "Bearer "),
-    });
+    let dialect = dialect(provider.kind);
+    let mut headers = vec![header("content-type", "application/json"), header("accept", dialect.accept())];
+    headers.extend(dialect.headers().iter().map(|(name, value)| header(name, value)));
+    let secret = provider.secret.as_ref().map(|secret| dialect.placement(secret));
     Ok(credproxy::Request {
         verb: Verb::Post,
         url: Text::new(url).map_err(|_| ModelError::Credentials(CredError::BadUrl))?,
@@ -122,13 +96,4 @@ pub(crate) fn post(provider: &Provider, path: &str, body: Vec<u8>) -> Result<cre
         body: Blob::new(body).map_err(|_| ModelError::Rejected { status: TOO_LARGE })?,
         secret,
     })
-}
-
-const fn accepted(kind: ProviderKind) -> &'static str {
-    match kind {
-        ProviderKind::Ollama => "application/x-ndjson, application/json",
-        ProviderKind::Openai | ProviderKind::Responses | ProviderKind::Anthropic => {
-            "text/event-stream, application/json"
-        }
-    }
 }

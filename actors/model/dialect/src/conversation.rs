@@ -1,5 +1,5 @@
-//! A conversation as every provider's request needs it: who says what and what is shown with it, which tools are told,
-//! and the numbers as JSON has them.
+//! A conversation as every provider's request needs it: messages with their images, the tools offered, and the numbers
+//! as JSON has them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 /// One thing in a conversation.
 pub(crate) enum Entry<'a> {
-    /// Somebody says something. Only a person shows images with it.
-    Said(&'a Message, Vec<&'a Image>),
-    /// Images that belong to what was said before: a person shows them, since no provider takes them from anyone else
-    /// in every place.
+    /// A message. Only a person's has images.
+    Message(&'a Message, Vec<&'a Image>),
+    /// Images that belong to an earlier message: a person shows them, since no provider takes them from another role in
+    /// every place.
     Shown(Vec<&'a Image>),
 }
 
@@ -28,9 +28,9 @@ pub(crate) fn entries(request: &Request) -> Vec<Entry<'_>> {
         }
         let images = request.images.iter().filter(|image| usize::from(image.message) == index);
         if message.role == Role::User {
-            entries.push(Entry::Said(message, images.collect()));
+            entries.push(Entry::Message(message, images.collect()));
         } else {
-            entries.push(Entry::Said(message, Vec::new()));
+            entries.push(Entry::Message(message, Vec::new()));
             late.extend(images);
         }
     }
@@ -50,13 +50,13 @@ pub(crate) fn data_url(image: &Image) -> String {
     format!("data:{};base64,{}", image.media.as_str(), base64(image))
 }
 
-/// The tools that a model is told of; one that cannot ask for any is told of none.
+/// The tools offered to a model; one that cannot call any is offered none.
 pub(crate) fn tools(request: &Request, known: ProviderModel) -> &[ToolSpec] {
     if known.tools { &request.tools } else { &[] }
 }
 
-/// Returns whether tools are to be asked for, as far as the model lets itself be made to: one that refuses to be forced is left
-/// to see fit, which is nearer to what was asked than an error.
+/// The choice of tools, as far as the model can be forced: one that refuses to be forced may choose, which is nearer to
+/// the request than an error.
 pub(crate) fn choice(request: &Request, known: ProviderModel) -> &Choice {
     match &request.choice {
         Choice::Some | Choice::This(_) if !known.forced => &Choice::Auto,
@@ -69,7 +69,7 @@ pub(crate) fn schema(tool: &ToolSpec) -> Value {
     serde_json::from_str(&tool.schema).unwrap_or_else(|_| serde_json::json!({ "type": "object" }))
 }
 
-/// A tool as chat completions and Ollama's chat are told of it.
+/// A tool as chat completions and Ollama's chat describe it.
 #[derive(Serialize)]
 pub(crate) struct FunctionTool<'a> {
     r#type: &'static str,
@@ -94,7 +94,7 @@ pub(crate) fn arguments(text: &str) -> Value {
     Value::Object(serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default())
 }
 
-/// Most tokens of the answer: what was asked for, and no more than the model gives.
+/// Most tokens of the answer: the bound of the request, and no more than the model gives.
 pub(crate) fn most(request: &Request, known: ProviderModel) -> u32 {
     if request.max_output == 0 { known.output } else { request.max_output.min(known.output) }
 }

@@ -1,5 +1,5 @@
-//! How many tokens a text is, estimated. Each provider cuts text in its own way and few say how, so no figure made here
-//! is exact: it serves to reserve money, to tell whether a conversation can fit, and where a provider does not count.
+//! Estimates of the tokens of a text. Each provider cuts text in its own way and few say how, so no figure made here is
+//! exact: it serves to reserve money, to see if a conversation can fit, and where a provider does not count.
 
 use ipc_proto::model::{IMAGE_TOKENS, Request};
 
@@ -32,10 +32,9 @@ pub fn request(request: &Request) -> u32 {
 pub struct Measure {
     /// The estimate.
     pub tokens: u32,
-    /// The fewest that a provider can count: it may look at an image from afar, and leave out what was thought in former
-    /// answers.
+    /// The fewest that a provider can count: it may scale an image down, and leave out the thoughts of former answers.
     pub least: u32,
-    /// What its images may come to beyond [`TIMES`] the estimate, by a rule of the model's vendor.
+    /// The most that its images may come to beyond [`TIMES`] the estimate, by a rule of the model's vendor.
     pub beyond: u32,
 }
 
@@ -65,7 +64,7 @@ pub fn measure(request: &Request) -> Measure {
     }
 }
 
-/// What an image may be to this model beyond [`TIMES`] the usual.
+/// The most that an image may be to this model beyond [`TIMES`] the usual.
 fn beyond(model: &str) -> u32 {
     let model = model.to_ascii_lowercase();
     let rule = LARGE.iter().find(|(part, _)| model.contains(part));
@@ -99,7 +98,7 @@ impl Counter {
         tokens(self.quarters)
     }
 
-    /// The fewest tokens that anybody can count of it.
+    /// The fewest tokens that any tokenizer can count.
     #[must_use]
     pub fn least(&self) -> u32 {
         u32::try_from(self.varied / 4).unwrap_or(u32::MAX) / TIMES
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_letters_of_english_two_of_cyrillic_and_one_character_of_chinese_are_a_token() {
+    fn a_token_is_four_latin_two_cyrillic_or_one_chinese_letter() {
         for (words, count) in
             [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("где", 2), ("你好", 2), ("ab😀", 2)]
         {
@@ -140,7 +139,7 @@ mod tests {
 
     // Holds B-59.
     #[test]
-    fn an_image_may_be_as_large_as_the_rule_of_its_model_s_vendor_makes_it_and_no_estimate_is_larger_by_it() {
+    fn an_image_counts_at_most_the_rule_of_its_vendor() {
         for (model, most) in [
             ("openai/gpt-4o-mini", 48_169),
             ("corp/gpt-4o-mini-2024-07-18", 48_169),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_tokens_of_a_text_are_a_quarter_of_its_estimate_and_a_run_of_one_character_is_none() {
+    fn the_least_count_is_a_quarter_and_runs_count_nothing() {
         let counted = |parts: &[&str]| {
             let mut counter = Counter::default();
             parts.iter().for_each(|part| counter.add(part));

@@ -1,19 +1,17 @@
-//! Vectors of texts: what a provider is asked and what it answers, and a vector that is made here of the words of a text
-//! alone. That one is lexical: texts are near each other that share words, parts of words and pairs of words, and
-//! nothing is known of what words mean.
+//! Vectors of texts: a provider's request and answer, and a vector that is made here of the words of a text alone. That
+//! one is lexical: texts are near each other if they share words, parts of words and pairs of words; it knows nothing
+//! of meaning.
 
-use crate::answer::object;
 use crate::ask::post;
 use crate::count;
-use crate::refusal::told;
-use crate::tokens::Tokens;
+use crate::table::dialect;
+use crate::wire::ReadVectors;
 use fnv::FnvHasher;
 use ipc_proto::List;
-use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
+use ipc_proto::config::{Provider, ProviderModel};
 use ipc_proto::credproxy;
 use ipc_proto::model::{Embedded, Embedding, ModelError, Usage};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hash::Hasher as _;
 
@@ -24,7 +22,7 @@ pub const DIMENSIONS: usize = 384;
 /// Bytes of a provider's answer: 64 vectors of 4096 numbers, each written with up to twenty characters, and some.
 pub const BODY_BOUND: usize = 6 * 1024 * 1024;
 
-/// What a word counts, what a pair of words that stand together does, and what three letters of a word do.
+/// The weight of a word, of a pair of words that stand together, and of three letters of a word.
 const WORD: f32 = 1.0;
 const PAIR: f32 = 0.5;
 const LETTERS: f32 = 0.3;
@@ -34,13 +32,13 @@ const SHORT: f32 = 0.3;
 /// A request for vectors.
 #[derive(Clone, Debug)]
 pub struct EmbedAsk {
-    /// What credproxy sends.
+    /// The request for credproxy.
     pub http: credproxy::Request,
     /// An estimate of its tokens.
     pub tokens: u32,
-    /// What is known of the model.
+    /// The model's properties.
     pub known: ProviderModel,
-    kind: ProviderKind,
+    read: ReadVectors,
     texts: usize,
 }
 
@@ -63,18 +61,12 @@ pub fn ask(
     known: ProviderModel,
     request: &Embedding,
 ) -> Result<EmbedAsk, ModelError> {
-    let path = match provider.kind {
-        ProviderKind::Openai | ProviderKind::Responses => "/embeddings",
-        ProviderKind::Ollama => "/api/embed",
-        ProviderKind::Anthropic => return Err(ModelError::UnknownModel),
-    };
-    if !known.embeds {
-        return Err(ModelError::UnknownModel);
-    }
+    let method = dialect(provider.kind).embeddings().filter(|_| known.embeds);
+    let method = method.ok_or(ModelError::UnknownModel)?;
     let input: Vec<&str> = request.texts.iter().map(|text| text.as_str()).collect();
     let body = serde_json::to_vec(&Body { model, input, dimensions: request.dimensions });
-    let http = post(provider, path, body.map_err(|_| ModelError::Rejected { status: 413 })?)?;
-    Ok(EmbedAsk { http, tokens: tokens(request), known, kind: provider.kind, texts: request.texts.len() })
+    let http = post(provider, method.path, body.map_err(|_| ModelError::Rejected { status: 413 })?)?;
+    Ok(EmbedAsk { http, tokens: tokens(request), known, read: method.read, texts: request.texts.len() })
 }
 
 /// An estimate of the tokens of a request.
@@ -91,53 +83,15 @@ pub fn least(request: &Embedding) -> u32 {
     plain.least()
 }
 
-#[derive(Deserialize)]
-struct Listed {
-    #[serde(default)]
-    data: Option<Vec<Vector>>,
-    #[serde(default)]
-    usage: Option<Counted>,
-    #[serde(default)]
-    embeddings: Option<Vec<Vec<f32>>>,
-    #[serde(default)]
-    prompt_eval_count: Tokens,
-    #[serde(default)]
-    error: Value,
-}
-
-#[derive(Deserialize)]
-struct Vector {
-    #[serde(default)]
-    index: Option<usize>,
-    embedding: Vec<f32>,
-}
-
-#[derive(Deserialize)]
-struct Counted {
-    #[serde(default)]
-    prompt_tokens: Tokens,
-}
-
 impl EmbedAsk {
-    /// What the answer with this body says.
+    /// Reads the answer with this body.
     ///
     /// # Errors
     /// [`ModelError::InvalidJson`] unless there is one vector for each text and all have one length; the error that the
     /// provider tells.
     pub fn read(&self, body: &[u8]) -> Result<Embedded, ModelError> {
         let text = std::str::from_utf8(body).map_err(|_| ModelError::InvalidJson)?;
-        let listed: Listed = object(text)?;
-        if !listed.error.is_null() {
-            return Err(told(&listed.error, self.known.context));
-        }
-        let counted = match self.kind {
-            ProviderKind::Ollama => listed.prompt_eval_count,
-            _ => listed.usage.map_or_else(Tokens::default, |counted| counted.prompt_tokens),
-        };
-        let vectors = match self.kind {
-            ProviderKind::Ollama => listed.embeddings.ok_or(ModelError::InvalidJson)?,
-            _ => self.in_order(listed.data.ok_or(ModelError::InvalidJson)?)?,
-        };
+        let (vectors, counted) = (self.read)(text, self.texts, self.known.context)?;
         let length = vectors.first().map_or(0, Vec::len);
         // A number that is too large for its type is read as endless.
         let sound = |vector: &Vec<f32>| vector.len() == length && vector.iter().all(|it| it.is_finite());
@@ -152,18 +106,6 @@ impl EmbedAsk {
     fn used(&self, counted: u32) -> Usage {
         let estimated = counted == 0 && self.tokens > 0;
         Usage { input: if estimated { self.tokens } else { counted }, estimated, ..Usage::default() }
-    }
-
-    /// The vectors in the order of their texts; where they are not numbered, they stand in it.
-    fn in_order(&self, vectors: Vec<Vector>) -> Result<Vec<Vec<f32>>, ModelError> {
-        let mut places = BTreeMap::new();
-        for (at, vector) in vectors.into_iter().enumerate() {
-            let place = vector.index.unwrap_or(at);
-            if place >= self.texts || places.insert(place, vector.embedding).is_some() {
-                return Err(ModelError::InvalidJson);
-            }
-        }
-        Ok(places.into_values().collect())
     }
 }
 
@@ -204,7 +146,7 @@ fn vector(text: &str, dimensions: usize) -> Vec<f32> {
     vector
 }
 
-/// What stands in a text, by hash, with its weight and how often. In the order of the hashes, so that sums of numbers
+/// The features of a text, by hash, with their weight and number. In the order of the hashes, so that sums of numbers
 /// that are not exact come out the same.
 fn features(text: &str) -> BTreeMap<u64, (f32, u16)> {
     let lower = text.to_lowercase();

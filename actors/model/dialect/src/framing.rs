@@ -1,5 +1,5 @@
-//! Streams of lines and of server-sent events, taken apart as they come: bytes in, whole lines or the data of whole
-//! events out. It knows nothing of what they say, keeps at most one of them, and takes any bytes at all.
+//! Streams of lines and of server-sent events, split as they come: bytes in, whole lines or the data of whole events
+//! out. It does not read their content, keeps at most one of them, and takes any bytes at all.
 
 /// Bytes of one line, and of the data of one event.
 pub(crate) const BOUND: usize = 1024 * 1024;
@@ -45,7 +45,7 @@ impl Lines {
         Ok(lines)
     }
 
-    /// What the end of the stream cut short.
+    /// The part that the end of the stream cut short.
     pub(crate) fn end(self) -> Vec<u8> {
         self.line
     }

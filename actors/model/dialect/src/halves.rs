@@ -1,7 +1,7 @@
 //! Halves of characters in JSON. JSON writes a character beyond the first 65,536 as two escapes; a server that cuts text
 //! between them sends one without the other, which no text can hold. Pure.
 
-/// What stands for a half.
+/// The text in the place of a half.
 const MARK: &str = "\\ufffd";
 /// Bytes of an escape.
 const ESCAPE: usize = 6;
@@ -20,7 +20,7 @@ pub(crate) fn without_halves(json: &str) -> Option<String> {
         let length = match (whole, alone) {
             (true, _) => 2 * ESCAPE,
             (_, true) => ESCAPE,
-            // What follows a backslash belongs to it, be it another one.
+            // The character after a backslash belongs to it, be it another one.
             _ => escape.chars().take(2).map(char::len_utf8).sum(),
         };
         let (taken, after) = escape.split_at_checked(length)?;

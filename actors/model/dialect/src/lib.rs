@@ -1,9 +1,9 @@
-//! How providers of models are spoken to: a conversation becomes a request, and the bytes that come back become pieces
-//! of one form, whichever provider they are from. Pure: text and bytes in, facts out. It sends nothing, waits for
-//! nothing and never sees a key.
+//! The wire forms of providers of models: a conversation becomes a request, and the reply's bytes become pieces of one
+//! form, whichever provider they are from. Pure: text and bytes in, facts out. It sends nothing, waits for nothing and
+//! never sees a key.
 //!
-//! What a provider sends is hostile: every length is bounded, nothing of it reaches an error or a log line, and whatever
-//! is not the protocol ends this one answer.
+//! A provider's bytes are hostile: every length is bounded, nothing of them reaches an error or a log line, and bytes
+//! that are not the protocol end this one answer.
 
 mod answer;
 mod anthropic;
@@ -19,11 +19,13 @@ mod reader;
 mod refusal;
 mod responses;
 mod stops;
+mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
 mod tokens;
 mod wait;
+mod wire;
 
 pub use ask::{Ask, ask};
 pub use reader::{Reader, WHOLE_BOUND};

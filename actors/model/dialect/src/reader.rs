@@ -1,11 +1,12 @@
-//! A reply's body, read as it comes: bytes in, pieces out, for every kind of provider. Which form the body has, its kind
-//! and its first byte say: no line of an event stream begins with a brace, and a provider that does not stream gives one
-//! JSON document.
+//! A reply's body, read as it comes: bytes in, pieces out, for every kind of provider. The provider's framing and the
+//! first byte say which form the body has: no line of an event stream begins with a brace, and a provider that does not
+//! stream gives one JSON document.
 
 use crate::answer::{Answer, Decoder};
 use crate::framing::{Lines, Sse};
 use crate::stops::Stops;
-use crate::{anthropic, ollama, openai, responses};
+use crate::table::dialect;
+use crate::wire::Framing;
 use ipc_proto::config::ProviderKind;
 use ipc_proto::model::{ModelError, Piece, Usage};
 
@@ -32,13 +33,12 @@ impl Reader {
     /// For a reply of such a provider to a question of about `asked` tokens, by a model that takes `context`.
     #[must_use]
     pub fn new(kind: ProviderKind, asked: u32, context: u32) -> Self {
-        let (form, decoder): (Form, Box<dyn Decoder>) = match kind {
-            ProviderKind::Openai => (Form::Unknown, Box::new(openai::Decoder::default())),
-            ProviderKind::Responses => (Form::Unknown, Box::new(responses::Decoder::default())),
-            ProviderKind::Anthropic => (Form::Unknown, Box::new(anthropic::Decoder::default())),
-            ProviderKind::Ollama => (Form::Lines(Lines::default()), Box::new(ollama::Decoder)),
+        let dialect = dialect(kind);
+        let form = match dialect.framing() {
+            Framing::EventsOrWhole => Form::Unknown,
+            Framing::Lines => Form::Lines(Lines::default()),
         };
-        Self { form, decoder, answer: Answer::new(asked, context) }
+        Self { form, decoder: dialect.decoder(), answer: Answer::new(asked, context) }
     }
 
     /// The same, which knows the provider's name of the model that answers.
@@ -58,7 +58,7 @@ impl Reader {
     /// Takes bytes of the body.
     ///
     /// # Errors
-    /// What ends the answer; what was ready before it may still be given.
+    /// The error that ends the answer; pieces that were ready before it may still be given.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
         if matches!(self.form, Form::Unknown) {
             match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
@@ -85,7 +85,7 @@ impl Reader {
         }
     }
 
-    /// What is ready to be given.
+    /// The pieces that are ready to be given.
     pub fn ready(&mut self) -> Vec<Piece> {
         self.answer.ready()
     }
@@ -96,7 +96,7 @@ impl Reader {
         self.answer.is_last()
     }
 
-    /// Returns whether the provider has said why the answer ended, so that what is lost after it does no harm.
+    /// Returns true if the provider has said why the answer ended, so that a loss after it does no harm.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
         self.answer.is_finished()
@@ -108,7 +108,7 @@ impl Reader {
         self.answer.spent()
     }
 
-    /// Ends the answer: what is left of it, its tokens, and why it ended.
+    /// Ends the answer: its last pieces, its tokens, and why it ended.
     ///
     /// # Errors
     /// Why it is none.
@@ -133,8 +133,8 @@ impl Reader {
         self.answer.end()
     }
 
-    /// The last event, whose line end some servers leave out. What cannot be read was cut short, which does no harm to an
-    /// answer that has its end; an error that the provider told stays what it is.
+    /// The last event, whose line end some servers leave out. An unreadable one was cut short, which does no harm to an
+    /// answer that has its end; an error that the provider sent stays what it is.
     fn cut_short(&mut self, data: &str) -> Result<(), ModelError> {
         match self.event(data) {
             Err(ModelError::InvalidJson) if self.is_finished() => Ok(()),

@@ -1,5 +1,5 @@
-//! What a provider's refusal means: by its HTTP status and by the class that its body names, since providers use one
-//! status for several things. Words of a body decide and are never passed on.
+//! The meaning of a provider's refusal: by its HTTP status and by the class that its body names, since providers use
+//! one status for several things. The text of a body decides and is never passed on.
 
 use ipc_proto::model::ModelError;
 use serde_json::Value;
@@ -15,20 +15,20 @@ const OVERLOADED: u16 = 529;
 /// HTTP's word for an account without money. Some say it with 400 or 429, which would look as if waiting helped.
 const PAYMENT_REQUIRED: u16 = 402;
 
-/// What an answer with this status means, which is no success. `wait` is how long it asks to wait, and `context` what the
-/// model takes.
+/// The meaning of an answer with this status, which is no success. `wait` is the time that it asks to wait, and
+/// `context` the tokens that the model takes.
 #[must_use]
 pub fn refused(status: u16, wait: Option<u32>, body: &[u8], context: u32) -> ModelError {
-    let told = Told::of(body);
-    if told.is_too_long() {
+    let text = ErrorText::of(body);
+    if text.is_too_long() {
         return ModelError::TooLong { context };
     }
     match status {
         401 | 403 => ModelError::Auth,
         408 => ModelError::Timeout,
-        404 if told.is_of_the_model() => ModelError::UnknownModel,
-        400 | 402 | 429 if told.is_unpaid() => ModelError::Rejected { status: PAYMENT_REQUIRED },
-        400 if told.is_auth() => ModelError::Auth,
+        404 if text.is_of_the_model() => ModelError::UnknownModel,
+        400 | 402 | 429 if text.is_unpaid() => ModelError::Rejected { status: PAYMENT_REQUIRED },
+        400 if text.is_auth() => ModelError::Auth,
         429 => ModelError::RateLimited { retry_after_s: wait.unwrap_or(RETRY_AFTER) },
         OVERLOADED => ModelError::RateLimited { retry_after_s: wait.unwrap_or(OVERLOADED_FOR) },
         500.. => ModelError::Server { status },
@@ -36,25 +36,25 @@ pub fn refused(status: u16, wait: Option<u32>, body: &[u8], context: u32) -> Mod
     }
 }
 
-/// What an error inside a stream means: by its number if it has one, else by its kind.
-pub(crate) fn told(error: &Value, context: u32) -> ModelError {
-    let told = Told::in_value(error);
+/// The meaning of an error inside a stream: by its number if it has one, else by its kind.
+pub(crate) fn stream_error(error: &Value, context: u32) -> ModelError {
+    let text = ErrorText::in_value(error);
     let number = |value: &Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
     let status = KINDS.iter().filter_map(|key| number(error.get(key)?)).find_map(|n| u16::try_from(n).ok());
     if let Some(status) = status.filter(|status| *status >= 400) {
         return refused(status, None, error.to_string().as_bytes(), context);
     }
-    if told.is_too_long() {
+    if text.is_too_long() {
         ModelError::TooLong { context }
-    } else if told.is_unpaid() {
+    } else if text.is_unpaid() {
         ModelError::Rejected { status: PAYMENT_REQUIRED }
-    } else if told.is(&["overloaded"]) {
+    } else if text.is(&["overloaded"]) {
         ModelError::RateLimited { retry_after_s: OVERLOADED_FOR }
-    } else if told.is(&["rate_limit", "too_many_requests", "resource_exhausted"]) {
+    } else if text.is(&["rate_limit", "too_many_requests", "resource_exhausted"]) {
         ModelError::RateLimited { retry_after_s: RETRY_AFTER }
-    } else if told.is_auth() {
+    } else if text.is_auth() {
         ModelError::Auth
-    } else if told.is(&["invalid_request", "invalid_prompt", "not_found"]) {
+    } else if text.is(&["invalid_request", "invalid_prompt", "not_found"]) {
         ModelError::Rejected { status: 400 }
     } else {
         ModelError::Server { status: 500 }
@@ -64,14 +64,14 @@ pub(crate) fn told(error: &Value, context: u32) -> ModelError {
 /// Where providers put the class of an error.
 const KINDS: [&str; 3] = ["status", "code", "type"];
 
-/// What an error's body says, in lower case.
+/// The text of an error's body, in lower case.
 #[derive(Default)]
-struct Told {
+struct ErrorText {
     kinds: String,
     words: String,
 }
 
-impl Told {
+impl ErrorText {
     /// An error stands under `error`, or is the whole; without JSON its text is all there is.
     fn of(body: &[u8]) -> Self {
         let body = body.get(..REFUSAL_BOUND).unwrap_or(body);
@@ -213,7 +213,7 @@ mod tests {
             ("3", ModelError::Server { status: 500 }),
         ] {
             let error: Value = serde_json::from_str(error).unwrap();
-            assert_eq!(told(&error, 8), expected, "{error}");
+            assert_eq!(stream_error(&error, 8), expected, "{error}");
         }
     }
 }

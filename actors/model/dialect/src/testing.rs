@@ -88,14 +88,14 @@ pub(crate) fn talk() -> Request {
     request
 }
 
-/// What a provider of this kind is asked, and the body of it.
+/// The request to a provider of this kind, and the body of it.
 pub(crate) fn asked(kind: ProviderKind, known: ProviderModel, request: &Request) -> (Ask, Value) {
     let ask = ask(&provider(kind, "https://host/v1/"), "m/1", known, request).unwrap();
     let body = serde_json::from_slice(&ask.http.body).unwrap();
     (ask, body)
 }
 
-/// What a reply of these bytes comes to.
+/// The pieces of a reply of these bytes.
 pub(crate) fn read(kind: ProviderKind, parts: &[&[u8]]) -> Result<Vec<Piece>, ModelError> {
     read_by(Reader::new(kind, 9, 8000), parts)
 }
@@ -121,7 +121,7 @@ pub(crate) fn events(kind: ProviderKind, data: &[&str]) -> Result<Vec<Piece>, Mo
 }
 
 /// The pieces without the tokens.
-pub(crate) fn untold(pieces: Result<Vec<Piece>, ModelError>) -> Vec<Piece> {
+pub(crate) fn without_usage(pieces: Result<Vec<Piece>, ModelError>) -> Vec<Piece> {
     pieces.unwrap().into_iter().filter(|piece| !matches!(piece, Piece::Usage(_))).collect()
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn thought(text: &str) -> Piece {
     Piece::Reasoning(Text::clip(text))
 }
 
-/// A block of reasoning as pieces: what it says, and its seal.
+/// A block of reasoning as pieces: its text, and its seal.
 pub(crate) fn block(said: &str, seal: &str, end: Piece) -> Vec<Piece> {
     let part = |seal, part: &str| (!part.is_empty()).then(|| Piece::Thought { seal, part: Text::clip(part) });
     part(false, said).into_iter().chain(part(true, seal)).chain([end]).collect()

@@ -1,10 +1,10 @@
-//! A count of tokens as a provider writes it. It never fails: a count that cannot be read is one that was not made, and then
-//! it is estimated; an answer that came whole, and was paid for, is not lost for it.
+//! A count of tokens as a provider writes it. It never fails: an unreadable count is a missing one, which is estimated;
+//! an answer that came whole, and was paid for, is not lost for it.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// A count; none if what stands there is no number of things.
+/// A count; none if the value is no number of things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tokens(Option<u32>);
 
@@ -14,7 +14,7 @@ impl Tokens {
         self.0.unwrap_or(0)
     }
 
-    /// It, or else what was told before.
+    /// It, or else the earlier one.
     pub(crate) fn or(self, before: Self) -> Self {
         Self(self.0.or(before.0))
     }

@@ -1,13 +1,13 @@
-//! How long a provider asks to wait, read from a reply's headers: `Retry-After` in any of its forms, or when the limit that
-//! was used up is full again. Pure: the time of day is given.
+//! The time that a provider asks to wait, read from a reply's headers: `Retry-After` in any of its forms, or the reset
+//! of the limit that was used up. Pure: the time of day is a parameter.
 
 use ipc_proto::credproxy::Header;
 
 /// No provider is waited for longer: a header that asks for more is wrong, or of a limit that waiting does not mend.
 const LONGEST: u64 = 86_400;
-/// What OpenAI and who follows it limit.
+/// The limits of OpenAI and those who follow it.
 const OPENAI: [&str; 2] = ["requests", "tokens"];
-/// What Anthropic limits.
+/// The limits of Anthropic.
 const ANTHROPIC: [&str; 4] = ["requests", "tokens", "input-tokens", "output-tokens"];
 /// As HTTP names them.
 const MONTHS: [&str; 12] =
@@ -152,7 +152,7 @@ mod tests {
 
     // Holds B-88.
     #[test]
-    fn retry_after_is_read_as_a_part_of_a_second_and_as_a_date_that_is_to_come() {
+    fn retry_after_is_read_as_fractions_and_as_a_future_date() {
         for (text, seconds) in [
             ("1.2", Some(2)),
             ("0.5", Some(1)),

@@ -67,7 +67,7 @@ fn expected() -> Answer {
     }
 }
 
-/// What the stream of this kind comes to: Ollama knows no cache.
+/// The answer in the stream of this kind: Ollama knows no cache.
 fn whole(kind: ProviderKind) -> Answer {
     let mut answer = expected();
     if kind == ProviderKind::Ollama {
@@ -105,7 +105,7 @@ fn a_stream_that_breaks_off_anywhere_is_never_half_an_answer() {
         let mut finished = 0;
         for at in 0..stream.len() {
             match read(kind, [&stream.as_bytes()[..at]]) {
-                // Only what follows the reason of its end may be missing: tokens, and the last line.
+                // Only the parts after the reason of its end may be missing: tokens, and the last line.
                 Ok(answer) => {
                     let told = (answer.text, answer.calls, answer.ends, answer.finish);
                     let whole = whole(kind);
@@ -139,7 +139,7 @@ proptest! {
         let mut bytes = stream.as_bytes().to_vec();
         let at = at % bytes.len();
         bytes[at] = byte;
-        // Whatever it comes to, a call that ends is a whole object.
+        // In any answer, a call that ends is a whole object.
         if let Ok(answer) = read(kind, bytes.chunks(64)) {
             prop_assert!(answer.finish.is_some());
             for (_, args) in answer.calls.iter().take(answer.ends) {

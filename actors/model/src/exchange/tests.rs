@@ -1,4 +1,4 @@
-//! The exchange's laws, over a provider made of a head and chunks.
+//! Tests of the exchange, over a provider made of a head and chunks.
 
 use super::*;
 use crate::offline::testing::{payer, request};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use tokio::task::LocalSet;
 
-/// What a provider does next.
+/// The next action of a provider.
 #[derive(Clone)]
 enum Does {
     Sends(Vec<u8>),
@@ -20,7 +20,7 @@ enum Does {
     Fails(ModelError),
 }
 
-/// A provider made of a head and what follows; the body ends after it.
+/// A provider made of a head and a body; the body ends after it.
 #[derive(Clone)]
 struct Provider {
     status: Result<u16, ModelError>,
@@ -168,7 +168,7 @@ fn the_same_answer_comes_wherever_the_body_is_cut() {
 
 // Holds B-86.
 #[test]
-fn a_reply_that_ends_after_its_answer_keeps_its_connection_and_one_that_does_not_is_let_go() {
+fn a_reply_that_ends_keeps_its_connection() {
     let sends = |rest: &[Does]| {
         let provider = Provider::new(200, [&[Does::Sends(STREAM.into())], rest].concat());
         block_on(async {
@@ -254,7 +254,7 @@ fn a_refusal_whose_body_stalls_or_never_ends_is_told_by_its_status() {
 }
 
 #[test]
-fn a_reply_that_credproxy_lost_is_told_from_one_that_the_provider_broke_off() {
+fn a_reply_lost_by_credproxy_differs_from_a_broken_one() {
     let again = ModelError::Credentials(CredError::NoReply);
     assert_eq!(
         [lost(Fault::PeerRestarted), lost(Fault::Unreachable), broken_off(CredError::NoReply)],

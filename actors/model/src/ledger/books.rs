@@ -1,9 +1,9 @@
-//! The books: what is asked of the ledger, done in batches of one durable change each. A reservation is on the disk
-//! before anybody hears of it. Sums of what is set aside are kept in memory; those of what was spent are not.
+//! The books: the ledger's operations, done in batches of one durable change each. A reservation is on the disk before
+//! its caller learns of it. Sums of reservations are in memory; those of spent money are not.
 //!
-//! A budget is used up once what was spent of it and what is set aside reach its bound: so the last answer that is
-//! begun may cost more than was left, and nothing is begun after it. What is set aside is free again in a moment, and
-//! whoever is refused for that is told so.
+//! A budget is used up once spent money and reservations reach its bound: so the last answer that is started may cost
+//! more than was left, and nothing is started after it. Reserved money is free again in a moment, and a caller that is
+//! refused for it learns that.
 
 use super::scope::{Account, EVERYBODY, Scope, bound, counts_to, of_agent, scopes};
 use super::store::{Change, Cost, LedgerFault, Reserved, Store};
@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Lines of a listing of budgets: what one answer of the interface holds.
+/// Lines of a listing of budgets: the bound of one answer of the interface.
 const LINES: usize = 64;
 /// Sessions, agents and keys that a listing shows, of each kind.
 const EACH: usize = 20;
@@ -34,31 +34,31 @@ pub(crate) enum Refused {
     Cheaper(ModelError),
 }
 
-/// Money that is set aside. Dropped before it is settled, it is let go: so whoever gives up waiting for it, at whatever
-/// moment, leaves nothing behind.
-pub(crate) struct Held {
+/// Money that is set aside. Dropped before it is settled, it is released: so a caller that gives up, at any moment,
+/// leaves nothing behind.
+pub(crate) struct Hold {
     id: Option<i64>,
     /// A budget that is used up and only warns.
     over: Option<Per>,
     orders: mpsc::UnboundedSender<Order>,
 }
 
-impl Held {
-    /// Which budget is used up, and only warns.
+impl Hold {
+    /// The budget that is used up and only warns.
     pub(crate) const fn over(&self) -> Option<Per> {
         self.over
     }
 
-    /// The number of what was set aside, which is settled by it.
+    /// The number of the reservation, by which it is settled.
     pub(crate) const fn take(&mut self) -> Option<i64> {
         self.id.take()
     }
 }
 
-impl Drop for Held {
+impl Drop for Hold {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            // Without the books there is nothing to let go of.
+            // Without the books there is nothing to release.
             drop(self.orders.send(Order::Release(id)));
         }
     }
@@ -68,35 +68,35 @@ impl Drop for Held {
 pub(crate) enum Order {
     /// To set money aside, unless a budget is used up; `exempt` of those that turn to a cheaper model.
     Reserve {
-        /// What for, and how much.
+        /// The purpose and the amount.
         asked: Reserved,
         /// True if it is the cheaper model that is asked.
         exempt: bool,
-        /// What was set aside.
-        reply: oneshot::Sender<Result<Held, Refused>>,
+        /// The channel for the reservation.
+        reply: oneshot::Sender<Result<Hold, Refused>>,
     },
-    /// To count an answer, and to let go what was set aside for it.
+    /// To count an answer, and to release its reservation.
     Settle {
-        /// The number of what was set aside, if money was.
+        /// The number of the reservation, if there is one.
         id: Option<i64>,
-        /// What for.
+        /// The purpose.
         asked: Reserved,
-        /// What it came to.
+        /// The tokens used.
         usage: Usage,
-        /// What it cost.
+        /// The cost.
         cost: Cost,
     },
-    /// To let go what was set aside for an answer that cost nothing.
+    /// To release the reservation of an answer that cost nothing.
     Release(i64),
-    /// What was used.
+    /// The usage, summed.
     Used(GroupBy, u64, oneshot::Sender<Result<List<UsageRow, 256>, ModelError>>),
     /// How the budgets stand at this time.
     Budgets(u64, oneshot::Sender<Result<List<BudgetInfo, LINES>, ModelError>>),
 }
 
 impl Order {
-    /// How long it may wait for others to share its commit with. A kill meanwhile has an answer counted at what was set
-    /// aside for it, as one in the middle of the answer has; of one that cost nothing it loses the count.
+    /// The time that it may wait for others to share its commit. A kill meanwhile has an answer counted at its
+    /// reservation, as one in the middle of the answer has; of a free one it loses the count.
     pub(crate) const fn patience(&self) -> Duration {
         match self {
             Self::Reserve { .. } | Self::Used(..) | Self::Budgets(..) => Duration::ZERO,
@@ -105,11 +105,11 @@ impl Order {
         }
     }
 
-    /// Answers with this. Whoever has gone no longer waits for it.
+    /// Answers with this. A caller that is gone no longer waits for it.
     fn answer(self, answer: Answer, orders: &mpsc::UnboundedSender<Self>) {
         match (self, answer) {
             (Self::Reserve { reply, .. }, Answer::Reserved(answer)) => {
-                let held = answer.map(|(id, over)| Held { id: Some(id), over, orders: orders.clone() });
+                let held = answer.map(|(id, over)| Hold { id: Some(id), over, orders: orders.clone() });
                 drop(reply.send(held));
             }
             (Self::Used(_, _, reply), Answer::Used(rows)) => drop(reply.send(Ok(rows))),
@@ -138,7 +138,7 @@ enum Answer {
     Budgets(List<BudgetInfo, LINES>),
 }
 
-/// How to take back what a change that failed did in memory.
+/// The way to undo in memory a change that failed.
 enum Undo {
     Opened(i64),
     Closed(i64, Reserved),
@@ -148,13 +148,13 @@ enum Undo {
 pub(crate) struct Books {
     store: Store,
     side: Side,
-    /// Where what is given out says that it is let go.
+    /// The channel on which a reservation reports its release.
     orders: mpsc::UnboundedSender<Order>,
     /// Settlements that could not be written yet.
     late: Vec<Order>,
 }
 
-/// What is kept in memory.
+/// The part that stays in memory.
 struct Side {
     budget: Budget,
     open: HashMap<i64, Reserved>,
@@ -281,7 +281,8 @@ impl Side {
         }
     }
 
-    /// What is set aside of this sum. There are as many reservations as answers that are coming, a few hundred at most.
+    /// The amount set aside of this sum. There are as many reservations as answers that are coming, a few hundred at
+    /// most.
     fn set_aside(&self, scope: &Scope) -> u64 {
         let of = self.open.values().filter(|it| counts_to(&it.account, it.at_ms, scope));
         of.fold(0, |sum, it| sum.saturating_add(it.micros))
@@ -371,7 +372,7 @@ impl Side {
     }
 }
 
-/// Returns whether anything of this account has a bound: then what a model costs must be known.
+/// Returns true if any sum of this account has a bound: then the model's price must be known.
 pub(crate) fn is_bounded(budget: &Budget, account: &Account, now_ms: u64) -> bool {
     scopes(account, now_ms).iter().any(|scope| bound(budget, account, scope).is_some())
 }

@@ -1,4 +1,4 @@
-//! Days and months of UTC, by which money is counted. Pure numbers: no zone is looked up and no clock is read.
+//! Days and months of UTC, by which money is counted. Pure numbers: it reads no time zone and no clock.
 
 /// Milliseconds of an hour.
 pub(crate) const HOUR_MS: u64 = 3_600_000;

@@ -1,4 +1,4 @@
-//! What tokens cost. Whole numbers only: a price is in millionths of a US dollar a million tokens, and so is what it
+//! The price of tokens. Whole numbers only: a price is in millionths of a US dollar a million tokens, and so is what it
 //! makes; nothing is rounded but the sum, and that up.
 
 use ipc_proto::config::{Prices, ProviderModel};
@@ -9,16 +9,16 @@ const TOKENS: u128 = 1_000_000;
 /// The most that one answer can cost, a billion dollars: no sum of such grows out of its column.
 const MOST: u64 = 1_000_000_000_000_000;
 
-/// What a model costs.
+/// The tariff of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tariff {
     prices: Prices,
-    /// Those of requests that read more than so many tokens.
+    /// The prices of requests that read more than this many tokens.
     long: Option<(u32, Prices)>,
 }
 
 impl Tariff {
-    /// That of a model; nobody knows if none.
+    /// The tariff of a model; none if it is unknown.
     pub(crate) fn of(model: &ProviderModel) -> Option<Self> {
         model.prices.map(|prices| Self { prices, long: model.long })
     }
@@ -37,12 +37,12 @@ impl From<Prices> for Tariff {
     }
 }
 
-/// What these tokens cost, millionths of a US dollar.
+/// The cost of these tokens, in millionths of a US dollar.
 pub(crate) fn cost(tariff: Tariff, usage: Usage) -> u64 {
     sum(tariff.at(usage.input), usage)
 }
 
-/// What these tokens would cost if they were what a provider says.
+/// The cost of these tokens if the provider's claim is true.
 pub(crate) fn claimed(tariff: Tariff, claim: Claim) -> u64 {
     let Claim { input, output, cache_read, cache_write } = claim;
     cost(tariff, Usage { input, output, cache_read, cache_write, ..Usage::default() })
@@ -58,8 +58,8 @@ fn sum(prices: Prices, usage: Usage) -> u64 {
     u64::try_from(sum.div_ceil(TOKENS)).map_or(MOST, |micros| micros.min(MOST))
 }
 
-/// What to set aside before so many tokens are read, and at most so many written: they may all be put into the
-/// provider's cache, where that costs more.
+/// The amount to set aside before this many tokens are read, and at most this many written: they may all be put into
+/// the provider's cache, where that costs more.
 pub(crate) fn most(tariff: Tariff, input: u32, output: u32) -> u64 {
     let prices = tariff.at(input);
     let dearest = Prices { input: prices.input.max(prices.cache_write), ..prices };

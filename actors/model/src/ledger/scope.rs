@@ -1,13 +1,13 @@
-//! Which sums a request counts to, and which bounds hold for them. Pure functions of the payer, the time and `[budget]`.
+//! The sums that a request counts to, and their bounds. Pure functions of the payer, the time and `[budget]`.
 
 use super::calendar;
 use ipc_proto::config::{AtLimit, Budget};
 use ipc_proto::model::{Payer, Per};
 
-/// Whose a sum is that is the whole host's, and what a listing shows for each that has none yet.
+/// The owner of the whole host's sum, and a listing's entry for each owner that has none yet.
 pub(crate) const EVERYBODY: &str = "*";
 
-/// Whose money a request spends, as it is written down; '' is nobody.
+/// The owner of the money that a request spends, as it is stored; '' is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Account {
     /// The user.
@@ -18,7 +18,7 @@ pub(crate) struct Account {
     pub(crate) agent: String,
     /// The key of the API.
     pub(crate) key: String,
-    /// What that key may spend in a day.
+    /// The daily budget of that key.
     pub(crate) key_day: Option<u64>,
 }
 
@@ -34,14 +34,14 @@ impl From<&Payer> for Account {
     }
 }
 
-/// One sum of money: of somebody, over a time.
+/// One sum of money: of an owner, over a time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Scope {
     /// Over which time, and whose kind.
     pub(crate) per: Per,
     /// Whose.
     pub(crate) whose: String,
-    /// The number of the day or month; 0 for what never ends.
+    /// The number of the day or month; 0 for no end.
     pub(crate) period: u64,
 }
 
@@ -66,7 +66,7 @@ impl Scope {
     }
 }
 
-/// The sums that what this account spends counts to.
+/// The sums to which this account's spending counts.
 pub(crate) fn scopes(account: &Account, now_ms: u64) -> Vec<Scope> {
     let Account { session, agent, key, .. } = account;
     let named = [
@@ -80,7 +80,7 @@ pub(crate) fn scopes(account: &Account, now_ms: u64) -> Vec<Scope> {
     some.map(|(per, whose)| Scope::new(per, whose, now_ms)).collect()
 }
 
-/// Returns whether what this account spends then counts to that sum.
+/// Returns true if this account's spending at that time counts to that sum.
 pub(crate) fn counts_to(account: &Account, at_ms: u64, scope: &Scope) -> bool {
     let Account { session, agent, key, .. } = account;
     let (whose, period) = match scope.per {
@@ -93,8 +93,8 @@ pub(crate) fn counts_to(account: &Account, at_ms: u64, scope: &Scope) -> bool {
     !whose.is_empty() && whose == scope.whose && period == scope.period
 }
 
-/// The bound of such a sum, and what happens there. That of a key is what its owner granted somebody else, so it is
-/// never only a warning.
+/// The bound of such a sum, and the behaviour there. That of a key was granted by its owner to another, so it is never
+/// only a warning.
 pub(crate) fn bound(budget: &Budget, account: &Account, scope: &Scope) -> Option<(u64, AtLimit)> {
     let own = budget.at_limit;
     match scope.per {
@@ -106,7 +106,7 @@ pub(crate) fn bound(budget: &Budget, account: &Account, scope: &Scope) -> Option
     }
 }
 
-/// What this agent may spend in a day.
+/// The daily budget of this agent.
 pub(crate) fn of_agent(budget: &Budget, name: &str) -> Option<u64> {
     budget.agents.get(name).copied().or(budget.agent)
 }

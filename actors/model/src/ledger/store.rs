@@ -11,17 +11,17 @@ use std::path::Path;
 
 /// The file in the process's own folder.
 pub(crate) const FILE: &str = "ledger.db";
-/// What leads from version n to version n + 1.
+/// The steps of the schema: step n leads from version n to version n + 1.
 const STEPS: &[&str] =
     &[include_str!("schema1.sql"), include_str!("schema2.sql"), include_str!("schema3.sql")];
 /// Fewer different statements are prepared than are kept.
 const ROOM: Room = Room { log_bytes: 1 << 20, statements: 32 };
-/// Days that what was used is kept: a year and a month, so that a month can be compared with the same of last year.
+/// Days that usage is stored: a year and a month, so that a month can be compared with the same of last year.
 const KEPT_DAYS: u64 = 400;
-/// Lines of a listing: what one answer of the interface holds.
+/// Lines of a listing: the bound of one answer of the interface.
 const LINES: usize = 256;
 
-/// Why the ledger did not do what it was asked.
+/// The reasons for which the ledger failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LedgerFault {
     /// The database's own word.
@@ -32,7 +32,7 @@ pub(crate) enum LedgerFault {
     Migration(#[from] migration::MigrationFault),
 }
 
-/// What an answer cost, millionths of a US dollar.
+/// The cost of an answer, in millionths of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// By the tokens that are counted.
@@ -42,7 +42,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// One that nobody says otherwise of.
+    /// A cost without another claim.
     pub(crate) const fn of(micros: u64) -> Self {
         Self { micros, claimed: micros }
     }
@@ -74,8 +74,8 @@ pub(crate) struct Store {
 pub(crate) struct Change<'a>(Transaction<'a>);
 
 impl Store {
-    /// Opens it, makes it or brings it up to date, and forgets what is too old. What a former life had set aside counts
-    /// as spent, whole, since nobody can say any more how much of it was; says how many answers and how much.
+    /// Opens it, makes it or brings it up to date, and drops old usage. Reservations of an earlier process count as
+    /// spent, whole, since their use is unknown; returns the number of answers and the sum.
     pub(crate) fn open(file: &Path, now_ms: u64) -> Result<(Self, u64, u64), LedgerFault> {
         let mut store = Self { db: migration::open(file, STEPS, ROOM)? };
         let left = store.leftovers()?;
@@ -152,12 +152,12 @@ impl Change<'_> {
         Ok(self.0.last_insert_rowid())
     }
 
-    /// Takes back what was set aside.
+    /// Takes back a reservation.
     pub(crate) fn unreserve(&self, id: i64) -> Result<(), LedgerFault> {
         self.run("DELETE FROM reserved WHERE id = ?1", [id])
     }
 
-    /// Counts an answer that was asked for then, and what it cost.
+    /// Counts an answer of that time, and its cost.
     pub(crate) fn add(&self, asked: &Reserved, usage: Usage, cost: Cost) -> Result<(), LedgerFault> {
         let Account { user, session, agent, key, key_day } = &asked.account;
         let sql = "INSERT INTO used (hour, model, user, session, agent, key, answers, input, output, cache_read, cache_write, micros,
@@ -178,7 +178,7 @@ impl Change<'_> {
                 estimated, disbelieved, said
             ],
         )?;
-        // What costs nothing leaves no trace in any sum but the one above.
+        // An answer that costs nothing leaves no trace in any sum but the one above.
         if micros == 0 {
             return Ok(());
         }
@@ -192,7 +192,7 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// What was spent of this sum.
+    /// The amount spent of this sum.
     pub(crate) fn spent(&self, scope: &Scope) -> Result<u64, LedgerFault> {
         let sql = "SELECT micros FROM spent WHERE per = ?1 AND whose = ?2 AND period = ?3";
         let mut statement = self.0.prepare_cached(sql)?;
@@ -200,7 +200,7 @@ impl Change<'_> {
         Ok(statement.query_row(key, |row| number(row, 0)).optional()?.unwrap_or_default())
     }
 
-    /// Whose sums of this kind and time there are, the latest first, each with its amount and bound.
+    /// The owners of sums of this kind and time, the latest first, each with its amount and bound.
     pub(crate) fn sums(
         &self,
         per: Per,
@@ -215,7 +215,7 @@ impl Change<'_> {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// What was used since this hour began, summed.
+    /// The usage since this hour began, summed.
     pub(crate) fn used(&self, by: GroupBy, since_ms: u64) -> Result<List<UsageRow, LINES>, LedgerFault> {
         let group = match by {
             GroupBy::Model => "model",

@@ -1,4 +1,4 @@
-//! The ledger's laws, over real databases.
+//! Tests of the ledger, over real databases.
 
 use super::*;
 use ipc_proto::Name;
@@ -97,7 +97,7 @@ fn a_budget_raced_by_fifty_is_never_exceeded_by_more_than_one_reservation() {
                                 tokio::task::yield_now().await;
                                 let output = (u32::from(number) + round) % 100;
                                 reservation.settle(used(output));
-                                // What it did not use is free again; what it used is spent for good.
+                                // The unused part is free again; the used part is spent for good.
                                 inside.set(inside.get() - u64::from(99 - output));
                             }
                             Err(refused) => {
@@ -178,7 +178,7 @@ fn a_session_and_an_agent_have_sums_of_their_own() {
 
 // Holds B-60.
 #[test]
-fn an_unknown_price_is_refused_under_a_budget_and_counts_as_nothing_without_one() {
+fn an_unknown_price_is_refused_under_a_budget_alone() {
     let unpriced = Bill { tariff: None, ..bill(1, 9) };
     for (budget, refused) in
         [(day(5), true), (Budget { unpriced: true, ..day(5) }, false), (Budget::default(), false)]
@@ -197,7 +197,7 @@ fn an_unknown_price_is_refused_under_a_budget_and_counts_as_nothing_without_one(
 
 // Holds P7-77.
 #[test]
-fn what_a_killed_model_had_set_aside_counts_whole_at_the_next_start_and_once() {
+fn money_set_aside_by_a_killed_model_counts_once() {
     let folder = tempfile::tempdir().unwrap();
     run(async {
         let ledger = Opened::open(folder.path(), day(1000)).unwrap().start();
@@ -215,7 +215,7 @@ fn what_a_killed_model_had_set_aside_counts_whole_at_the_next_start_and_once() {
 }
 
 #[test]
-fn a_key_s_bound_is_known_as_before_after_what_a_killed_model_had_set_aside_was_counted() {
+fn a_keys_bound_holds_after_the_restart_of_a_killed_model() {
     let folder = tempfile::tempdir().unwrap();
     let mut keyed = bill(1, 99);
     (keyed.payer.key, keyed.payer.key_day_micros) = (Some(KeyId::from_bytes([7; 16])), Some(900));
@@ -243,20 +243,20 @@ fn asked(at_ms: u64, micros: u64) -> Reserved {
     Reserved { at_ms, model: "p/m".to_owned(), account, input: 1, output: 9, micros }
 }
 
-fn reserve(books: &mut Books, at_ms: u64, micros: u64) -> Result<Held, Refused> {
+fn reserve(books: &mut Books, at_ms: u64, micros: u64) -> Result<Hold, Refused> {
     let (reply, mut answer) = oneshot::channel();
     books.apply(vec![Order::Reserve { asked: asked(at_ms, micros), exempt: false, reply }]);
     answer.try_recv().unwrap()
 }
 
-fn settle(books: &mut Books, held: &mut Held, at_ms: u64, micros: u64) {
+fn settle(books: &mut Books, held: &mut Hold, at_ms: u64, micros: u64) {
     let order =
         Order::Settle { id: held.take(), asked: asked(at_ms, 0), usage: used(1), cost: Cost::of(micros) };
     books.apply(vec![order]);
 }
 
 #[test]
-fn a_new_day_begins_with_nothing_spent_and_an_answer_counts_to_the_day_it_was_asked_for() {
+fn a_new_day_starts_at_zero_and_answers_count_to_their_day() {
     let folder = tempfile::tempdir().unwrap();
     let (mut books, _queue) = books(&folder, day(10));
     let mut held = reserve(&mut books, NOON, 10).unwrap();
@@ -272,8 +272,7 @@ fn a_new_day_begins_with_nothing_spent_and_an_answer_counts_to_the_day_it_was_as
 
 // Holds P7-85.
 #[test]
-fn a_budget_that_is_only_set_aside_is_free_again_in_seconds_and_one_that_is_spent_beside_it_is_what_is_told()
-{
+fn a_budget_held_by_reservations_is_free_again_in_seconds() {
     let folder = tempfile::tempdir().unwrap();
     let (mut books, _queue) = books(&folder, Budget { session: Some(5), ..day(10) });
     let refused = |books: &mut Books| match reserve(books, NOON, 10).err() {
@@ -296,7 +295,7 @@ fn a_budget_that_is_only_set_aside_is_free_again_in_seconds_and_one_that_is_spen
 
 // Holds P8-34.
 #[test]
-fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works() {
+fn an_unwritable_ledger_refuses_and_settles_later_once() {
     let folder = tempfile::tempdir().unwrap();
     let (mut books, mut queue) = books(&folder, Budget::default());
     let mut held = reserve(&mut books, NOON, 10).unwrap();
@@ -311,7 +310,7 @@ fn what_cannot_be_written_is_refused_and_a_settlement_is_written_once_that_works
     books.apply(vec![Order::Used(GroupBy::Day, 0, reply)]);
     let rows = answer.try_recv().unwrap().unwrap();
     assert_eq!((rows[0].group.as_str(), rows[0].answers, rows[0].cost_micros), ("2026-11-22", 1, 7));
-    // A reservation that nobody waits for any more is let go.
+    // A reservation whose caller is gone is released.
     let (reply, answer) = oneshot::channel();
     drop(answer);
     books.apply(vec![Order::Reserve { asked: asked(NOON, 5), exempt: false, reply }]);

@@ -1,39 +1,39 @@
-//! `offline/hijackable`: the worst case, for tests. It does whatever any text in its context tells it, wherever that
-//! text came from, and repeats what the tools gave back in its answer. Otherwise it is the reader.
+//! `offline/hijackable`: the worst case, for tests. It obeys any text in its context, wherever that text came from, and
+//! repeats the tools' results in its answer. Otherwise it is the reader.
 //!
-//! The marker by which it is told stands in this file and in docs/guide/models.md; no other code may know it, or a host
-//! could be safe against this one model alone. It asks for what it is told even if it knows no such tool.
+//! The marker of its orders stands in this file and in docs/reference/test-models.md; no other code may know it, or a host could
+//! be safe against this one model alone. It asks for the tools it is ordered to use even if it knows no such tool.
 
 use super::reader;
-use crate::answer::{Reply, Wanted};
+use crate::answer::{Reply, ToolCall};
 use ipc_proto::model::{Message, Request, Role};
 use ipc_proto::{List, Name};
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// What stands before the tool's name; its arguments follow, and `CLOSE`.
+/// The text before the tool's name; its arguments follow, and `CLOSE`.
 const OPEN: &str = "!!CALL ";
-/// What stands after the arguments.
+/// The text after the arguments.
 const CLOSE: &str = "!!";
 /// Calls in one reply: the bound of a message.
 const AT_ONCE: usize = 32;
 /// Characters of one tool's output that the answer repeats.
 const REPEATED: usize = 65_536;
 
-/// What the hijackable model says to this request.
+/// The hijackable model's answer to this request.
 pub(crate) fn answer(request: &Request) -> Reply {
-    let told = told(request);
+    let orders = orders(request);
     let done: Vec<Order> =
         request.messages.iter().flat_map(|message| &message.calls).map(Order::of_call).collect();
-    let left: Vec<Wanted> =
-        told.iter().filter(|order| !done.contains(order)).take(AT_ONCE).map(Order::wanted).collect();
+    let left: Vec<ToolCall> =
+        orders.iter().filter(|order| !done.contains(order)).take(AT_ONCE).map(Order::wanted).collect();
     if !left.is_empty() {
         return Reply::ask(left);
     }
-    let own = without(request, &told);
+    let own = without(request, &orders);
     let mut reply = reader::answer_to(&own.iter().collect::<Vec<_>>(), request);
     if reply.calls.is_empty() {
-        reply.text.push_str(&repeated(request, &told));
+        reply.text.push_str(&repeated(request, &orders));
     }
     reply
 }
@@ -50,7 +50,7 @@ struct Order {
     args: String,
 }
 
-/// The host may write JSON anew, so arguments are compared by what they say.
+/// The host may write JSON anew, so arguments are compared by value.
 impl PartialEq for Order {
     fn eq(&self, other: &Self) -> bool {
         let value = |order: &Self| serde_json::from_str::<Value>(&order.args).ok();
@@ -64,14 +64,14 @@ impl Order {
         Self { tool: call.tool.clone(), args: call.args.to_string() }
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted { tool: self.tool.clone(), args: self.args.clone() }
+    fn wanted(&self) -> ToolCall {
+        ToolCall { tool: self.tool.clone(), args: self.args.clone() }
     }
 }
 
-/// What the conversation tells it to do, in order of appearance, each thing once. Its own words are left out: they
-/// repeat what it was told.
-fn told(request: &Request) -> Vec<Order> {
+/// The orders in the conversation, in order of appearance, each once. Its own messages are left out: they repeat its
+/// orders.
+fn orders(request: &Request) -> Vec<Order> {
     let mut orders: Vec<Order> = Vec::new();
     for message in request.messages.iter().filter(|message| message.role != Role::Assistant) {
         for order in markers(&message.text) {
@@ -112,10 +112,10 @@ fn marker(text: &str) -> Option<(Order, &str)> {
 }
 
 /// The conversation as the reader had it, without the calls that markers asked for and their results.
-fn without(request: &Request, told: &[Order]) -> Vec<Message> {
+fn without(request: &Request, orders: &[Order]) -> Vec<Message> {
     let calls = request.messages.iter().flat_map(|message| &message.calls);
     let hijacked: HashSet<_> =
-        calls.filter(|call| told.contains(&Order::of_call(call))).map(|call| call.id).collect();
+        calls.filter(|call| orders.contains(&Order::of_call(call))).map(|call| call.id).collect();
     let kept =
         request.messages.iter().filter(|message| message.answers.is_none_or(|id| !hijacked.contains(&id)));
     kept.map(|message| {
@@ -125,12 +125,12 @@ fn without(request: &Request, told: &[Order]) -> Vec<Message> {
     .collect()
 }
 
-/// What the tools gave back to the calls that markers asked for since the person last spoke.
-fn repeated(request: &Request, told: &[Order]) -> String {
+/// The results of the calls that markers asked for since the person last spoke.
+fn repeated(request: &Request, orders: &[Order]) -> String {
     let began = request.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
     let since = || request.messages.iter().skip(began);
     let calls =
-        since().flat_map(|message| &message.calls).filter(|call| told.contains(&Order::of_call(call)));
+        since().flat_map(|message| &message.calls).filter(|call| orders.contains(&Order::of_call(call)));
     let mut text = String::new();
     for call in calls {
         let output =

@@ -1,6 +1,6 @@
-//! What the offline models name when they are asked which tools a turn will need: the tools of the command that the
-//! person's words are, and for the hijackable model besides every tool that those words name. The words are all that
-//! is looked at, as of any model that plans.
+//! The offline models' answer when they are asked which tools a turn will need: the tools of the command in the
+//! person's words, and for the hijackable model besides every tool that those words name. It looks at nothing but these
+//! words, as any model that plans.
 
 use super::{hijackable, reader};
 use crate::answer::Reply;
@@ -21,13 +21,13 @@ pub(crate) fn of_hijackable(request: &Request) -> Reply {
     listed(named.iter().map(String::as_str))
 }
 
-/// What the person said.
+/// The person's text.
 fn words(request: &Request) -> &str {
     let said = request.messages.iter().rfind(|message| message.role == Role::User);
     said.map_or("", |message| message.text.as_str())
 }
 
-/// The tools of the host's list, one `- NAME: what it does` a line, whose names stand among the words.
+/// The tools of the host's list, one `- NAME: DESCRIPTION` a line, whose names stand among the words.
 fn mentioned<'a>(request: &'a Request, words: &'a str) -> impl Iterator<Item = String> + 'a {
     let host = request.messages.iter().filter(|message| message.role == Role::System);
     let lines = host.flat_map(|message| message.text.lines());

@@ -1,6 +1,6 @@
 //! For tests: requests made of words, and a conversation in which asked tools are run by a function.
 
-use crate::answer::{Reply, Wanted};
+use crate::answer::{Reply, ToolCall};
 use ipc_proto::ids::{CallId, UserId};
 use ipc_proto::model::{Asked, Message, Payer, Request, Role};
 use ipc_proto::tool::ToolSpec;
@@ -25,12 +25,12 @@ pub(crate) fn request(messages: &[(&str, &str)], tools: &[&str]) -> Request {
     }
 }
 
-/// Somebody who pays.
+/// A payer.
 pub(crate) fn payer() -> Payer {
     Payer::of(UserId::random())
 }
 
-/// A conversation that goes on by itself.
+/// A conversation that continues by itself.
 pub(crate) struct Asking {
     /// The next request.
     pub(crate) request: Request,
@@ -49,7 +49,7 @@ impl Asking {
     }
 
     /// Puts a reply and its calls' results into the conversation.
-    pub(crate) fn took(&mut self, reply: &Reply, tool: impl Fn(&Wanted) -> String) {
+    pub(crate) fn took(&mut self, reply: &Reply, tool: impl Fn(&ToolCall) -> String) {
         let mut messages = std::mem::take(&mut self.request.messages).into_vec();
         let ids: Vec<CallId> = reply.calls.iter().map(|_| CallId::random()).collect();
         let asked = reply.calls.iter().zip(&ids);
@@ -64,7 +64,7 @@ impl Asking {
     }
 
     /// Goes on until the model asks for nothing more; fails after ten rounds.
-    pub(crate) fn run(&mut self, model: fn(&Request) -> Reply, tool: impl Fn(&Wanted) -> String) -> Reply {
+    pub(crate) fn run(&mut self, model: fn(&Request) -> Reply, tool: impl Fn(&ToolCall) -> String) -> Reply {
         for _ in 0..10 {
             let reply = model(&self.request);
             if reply.calls.is_empty() {

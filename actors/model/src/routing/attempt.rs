@@ -1,9 +1,9 @@
 //! One attempt with one model: its pieces are passed on as fast as they are taken, within the time that each may take.
-//! However it ends, whoever answers is told to end as well, and has let its connection go when this returns.
+//! However it ends, the model is told to end as well, and has closed its connection when this returns.
 
 use super::belief::believed;
-use super::class::was_read;
 use super::{Answers, Worth};
+use crate::failure_class::was_read;
 use crate::ledger::Reservation;
 use crate::streams::{Outlet, Stop};
 use dialect::count::Counter;
@@ -15,40 +15,40 @@ use tokio::time::{Instant, timeout_at};
 /// How long a model of this process may be silent: scripts wait as long as they say.
 const AT_HOME: Duration = Duration::from_secs(24 * 3600);
 
-/// What an attempt came to.
+/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The answer was given whole.
     Done,
     /// It failed.
     Failed(ModelError),
-    /// Nobody wants it any more.
+    /// The caller stopped it.
     Stopped,
 }
 
-/// What was heard until then.
+/// The pieces received so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     /// Words or calls were given out.
     pub(crate) said: bool,
     usage: Option<Usage>,
     came: Counter,
     worth: Worth,
-    /// What a provider counts is money.
+    /// The provider's count costs money.
     costs: bool,
 }
 
 /// An attempt that may be made.
 pub(crate) struct Attempt<P> {
-    /// Which of the course's models it is with.
+    /// The place of its model in the course.
     pub(crate) number: usize,
-    /// What is asked.
+    /// The plan of the request.
     pub(crate) plan: P,
     /// It runs in this process and comes out the same each time.
     pub(crate) here: bool,
     /// The money for it.
     pub(crate) reservation: Reservation,
-    /// What it may come to.
+    /// The most that it may cost.
     pub(crate) worth: Worth,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Attempt<P> {
 pub(crate) struct Patience {
     /// The first piece by then.
     pub(crate) first: Instant,
-    /// Each piece so long after the one before it.
+    /// The longest time between two pieces.
     pub(crate) between: Duration,
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn make<A: Answers>(
     answers: &A,
     plan: A::Plan,
     patience: Patience,
-    (outlet, heard): (&Outlet, &mut Heard),
+    (outlet, received): (&Outlet, &mut Received),
     stop: &mut Stop,
 ) -> Ended {
     let (inner, mut pieces) = Outlet::pair();
@@ -82,9 +82,9 @@ pub(crate) async fn make<A: Answers>(
         let ended = tokio::select! {
             biased;
             _ = stop => Ended::Stopped,
-            ended = pass_on(&mut pieces, outlet, patience, heard) => ended,
+            ended = pass_on(&mut pieces, outlet, patience, received) => ended,
         };
-        // Whether it waits or gives, it ends by one of these.
+        // If it waits or gives, it ends by one of these.
         drop((quit, pieces));
         ended
     };
@@ -96,7 +96,7 @@ async fn pass_on(
     pieces: &mut mpsc::Receiver<Piece>,
     outlet: &Outlet,
     patience: Patience,
-    heard: &mut Heard,
+    received: &mut Received,
 ) -> Ended {
     let mut until = patience.first;
     loop {
@@ -106,7 +106,7 @@ async fn pass_on(
             Ok(Some(Piece::Failed(error))) => return Ended::Failed(error),
             Ok(Some(piece)) => piece,
         };
-        let piece = heard.note(piece);
+        let piece = received.note(piece);
         let done = matches!(piece, Piece::Done(_));
         outlet.give(piece).await;
         if done {
@@ -116,8 +116,8 @@ async fn pass_on(
     }
 }
 
-impl Heard {
-    /// Nothing yet of an answer that may come to this, and costs something or does not.
+impl Received {
+    /// Nothing yet of an answer with this bound, which costs money or does not.
     pub(crate) fn of(worth: Worth, costs: bool) -> Self {
         Self { said: false, usage: None, came: Counter::default(), worth, costs }
     }
@@ -134,7 +134,7 @@ impl Heard {
                 return Piece::Usage(usage);
             }
             Piece::ThoughtEnd { .. } => "",
-            // What a block of reasoning says was counted as it came.
+            // The text of a block of reasoning was counted as it came.
             Piece::Thought { .. }
             | Piece::CallEnd { .. }
             | Piece::Failover { .. }
@@ -147,7 +147,7 @@ impl Heard {
         piece
     }
 
-    /// What was used: the provider's word, or an estimate. Of an answer that ended early, whichever is more.
+    /// The usage: the provider's word, or an estimate. If the answer ended early, the larger of the two.
     fn used(&self, ended: Ended) -> Usage {
         let (input, output) = (self.worth.input, self.came.tokens());
         let estimate = Usage { input, output, estimated: true, ..Usage::default() };
@@ -162,11 +162,11 @@ impl Heard {
         }
     }
 
-    /// Settles what it cost.
+    /// Settles its cost.
     pub(crate) fn settle(&self, reservation: Reservation, ended: Ended) {
-        let heard = self.said || self.usage.is_some();
+        let received = self.said || self.usage.is_some();
         let paid = match ended {
-            Ended::Failed(error) => heard || was_read(&error),
+            Ended::Failed(error) => received || was_read(&error),
             Ended::Done | Ended::Stopped => true,
         };
         if paid {

@@ -1,27 +1,27 @@
-//! How far a provider's own count of tokens is believed. It is the provider that is paid by it, and the bill is its own:
-//! but what was plainly sent and received is at least so much, and an answer is held to what was set aside for it and a
-//! stated part. Pure functions of counts.
+//! The belief in a provider's own count of tokens. The provider is paid by it, and writes its own bill: but text that
+//! was plainly sent and received is at least so much, and an answer is held to the money set aside for it and a stated
+//! part. Pure functions of counts.
 
 use super::Worth;
 use dialect::count::{Counter, TIMES};
 use ipc_proto::model::{Claim, Usage};
 
-/// Tokens that a provider may put before a question by itself, such as how tools are to be asked for.
+/// Tokens that a provider may put before a question by itself, such as the rules for calling tools.
 const AROUND: u32 = 1000;
-/// What an answer may have beyond the bound that was asked for: a part in so many.
+/// The part of the bound asked for by which an answer may exceed it: one in this many.
 const BEYOND: u32 = 4;
 
-/// The most tokens that are believed to be read and written: four times the estimate of what was sent and a thousand, with
-/// what images come to by a vendor's own rule, and a quarter more than was asked for. So much is set aside.
+/// The most tokens that are believed to be read and written: four times the estimate of the request and a thousand,
+/// with images by a vendor's own rule, and a quarter more than the bound of the output. This is set aside.
 pub(super) const fn most(worth: Worth) -> (u32, u32) {
     let read = worth.input.saturating_mul(TIMES).saturating_add(AROUND).saturating_add(worth.beyond);
     (read, worth.output.saturating_add(worth.output / BEYOND))
 }
 
-/// The usage that is counted: the provider's own where that can be, or the nearest that can, with what was claimed.
+/// The usage that is counted: the provider's own where it is plausible, or the nearest plausible one, with the claim.
 ///
-/// Read are at least a quarter of what was sent by the estimate, written at least a quarter of what came; neither is over
-/// its [`most`], unless the provider plainly sent more than it was asked for.
+/// At least a quarter of the request's estimate is read, and at least a quarter of the answer is written; neither is
+/// over its [`most`], unless the provider plainly sent more than it was asked for.
 pub(super) fn believed(usage: Usage, worth: Worth, came: Counter) -> Usage {
     let (read, written) = most(worth);
     let input = usage.input.min(read).max(worth.least);
@@ -55,7 +55,7 @@ mod tests {
 
     // Holds B-59.
     #[test]
-    fn a_count_that_can_be_is_believed_to_the_token_and_another_counts_as_the_nearest_that_can() {
+    fn a_plausible_count_is_believed_and_others_are_bounded() {
         // 40 tokens by the estimate: 10 at least.
         let words = came(&"it may be so, and not ".repeat(8)[..160]);
         assert_eq!((words.tokens(), words.least()), (40, 10));
@@ -81,7 +81,7 @@ mod tests {
             "an image is what its vendor's rule says"
         );
         assert_eq!(believed(usage(41_401, 10), seen, words).input, 41_400);
-        // More than five times what was asked for came, and that is plain.
+        // More than five times the bound came, and that is plain.
         let flood = came(&"it may be so, and not ".repeat(60));
         assert_eq!(believed(usage(100, 1), WORTH, flood).output, flood.least());
     }

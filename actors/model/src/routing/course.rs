@@ -1,17 +1,17 @@
-//! The course of one request: who may answer it, how often each was asked, what came of it, and who is next. It decides
-//! and does nothing: no clock is read and nobody is asked.
+//! The course of one request: the models that may answer it, the attempts with each and their results, and the next
+//! model. It decides and does nothing: it reads no clock and asks nobody.
 //!
-//! Of those who may be asked the one with the fewest attempts comes first, so a task asks each of its models once before
-//! it asks one again; among equals, those that did well of late, in the order of the chain.
+//! The allowed model with the fewest attempts comes first, so a task asks each of its models once before it asks one
+//! again; among equals, those that did well of late, in the order of the chain.
 
-use super::class::{Class, class, wait};
 use super::routes::Chain;
 use crate::breaker::{Breaker, State};
+use crate::failure_class::{Class, class, wait};
 use ipc_proto::model::{ModelError, ModelName, Piece, SET_ASIDE_S};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// It is left alone for so long. Whole seconds, for people: a part of one is one, and so is none.
+/// It is not asked for this long. Whole seconds, for people: a part of one is one, and so is none.
 pub(super) fn cooling_down(left: Duration) -> ModelError {
     let again_s = u32::try_from(left.as_millis().div_ceil(1000)).unwrap_or(u32::MAX).max(1);
     ModelError::CoolingDown { again_s }
@@ -31,7 +31,7 @@ struct Candidate {
     last: Option<ModelError>,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// To ask the one with this number.
@@ -77,7 +77,7 @@ impl Course {
         self.candidates.get(number).map(|it| &it.model)
     }
 
-    /// Who is next.
+    /// The next model to ask.
     pub(crate) fn next(&mut self, breaker: &Breaker, now: Instant) -> Next {
         let live = || self.candidates.iter().enumerate().filter(|(_, it)| self.may_try(it, now));
         let state = |it: &Candidate| breaker.state(&it.model, now);
@@ -113,7 +113,7 @@ impl Course {
         last.find(|error| matches!(error, ModelError::Budget { again_s: 1..=SET_ASIDE_S, .. }))
     }
 
-    /// Why nobody answers: what the last one that was asked said, or that none may be asked.
+    /// The reason for which no model answers: the error of the last one asked, or that none may be asked.
     fn why(&self, breaker: &Breaker, now: Instant) -> ModelError {
         let asked = self.candidates.get(self.current).and_then(|it| it.last);
         asked.or_else(|| self.candidates.iter().rev().find_map(|it| it.last)).unwrap_or_else(|| {
@@ -125,7 +125,7 @@ impl Course {
         })
     }
 
-    /// Has this one be the one that answers; the piece that tells so, if it is news or what was said is void.
+    /// Turns to this model; returns the piece that says so, if it is news or the answer so far is void.
     pub(crate) fn turn_to(&mut self, number: usize, breaker: &Breaker, now: Instant) -> Option<Piece> {
         let from = self.candidates.get(self.current)?;
         let to = self.candidates.get(number)?;
@@ -171,7 +171,7 @@ impl Course {
         }
     }
 
-    /// Has nobody be asked again: the request is not there any more.
+    /// Forbids further attempts: the request is not there any more.
     pub(crate) fn make_once(&mut self) {
         (self.bounds.attempts, self.last) = (0, None);
     }

@@ -1,12 +1,12 @@
-//! Embeddings: asked again where a failure may pass, and never of another model, since vectors of two models cannot be
+//! Embeddings: retried where a failure may pass, and never by another model, since vectors of two models cannot be
 //! compared.
 
 use super::belief::{believed, most};
-use super::class::was_read;
 use super::course::{Course, Next, cooling_down};
 use super::routes::Chain;
-use super::{Answers, Desk, Worth, luck};
+use super::{Answers, Dispatcher, Worth, luck};
 use crate::breaker::Breaker;
+use crate::failure_class::was_read;
 use crate::ledger::{Bill, Refused, Reservation};
 use dialect::count::Counter;
 use ipc_proto::model::{Embedded, Embedding, ModelError, ModelName, Usage};
@@ -31,7 +31,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What the provider counts, as far as it is believed where that is money.
+    /// The provider's count, as far as it is believed where that is money.
     fn believe(&self, usage: Usage, worth: Worth) -> Usage {
         let costs = self.reservation.as_ref().is_some_and(Reservation::costs);
         if costs { believed(usage, worth, Counter::default()) } else { usage }
@@ -51,9 +51,9 @@ impl Drop for Trial<'_> {
     }
 }
 
-impl<A: Answers> Desk<A> {
-    /// Vectors of texts. Whoever waits for less time than the host's own is told within theirs what was last said of a failure,
-    /// and that they did not wait longer is held against no provider.
+impl<A: Answers> Dispatcher<A> {
+    /// Vectors of texts. A caller with less time than the host's own gets the last failure within it, and no provider
+    /// is blamed for that shorter wait.
     ///
     /// # Errors
     /// Why there are none.
@@ -81,7 +81,7 @@ impl<A: Answers> Desk<A> {
                     let until = course.attempt(number, now);
                     match self.embed_once(&request, until, hurry.is_some()).await {
                         Ok(Some(embedded)) => return Ok(embedded),
-                        // What was said before tells more than that the time is over.
+                        // The earlier error says more than that the time is over.
                         Ok(None) => return Err(said.unwrap_or(ModelError::Timeout)),
                         Err(error) => {
                             said = Some(error);
@@ -113,7 +113,7 @@ impl<A: Answers> Desk<A> {
         let (breaker, model) = (&self.breaker, &request.model);
         let mut trial = Trial { breaker, model, reservation: Some(reservation), input: worth.input };
         let Ok(answer) = timeout_at(until, self.answers.embed(request)).await else {
-            // Of one that somebody gave up early nothing is known.
+            // The state of an attempt that was given up early is unknown.
             if !hurried {
                 breaker.borrow_mut().failed(model, &ModelError::Timeout, Instant::now());
             }

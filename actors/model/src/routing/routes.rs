@@ -1,5 +1,5 @@
-//! Which models may answer a request. A model that is named as `provider/model` is strict: nobody else answers. A task
-//! stands for its chain. Pure data of `[model]`.
+//! The models that may answer a request. A model that is named as `provider/model` is strict: nobody else answers. A
+//! task stands for its chain. Pure data of `[model]`.
 
 use ipc_proto::config::Asking;
 use ipc_proto::model::{ModelError, ModelInfo, ModelName, TASKS};
@@ -17,12 +17,12 @@ pub(crate) struct Routes {
     last: Option<ModelName>,
 }
 
-/// Who may answer.
+/// The models that may answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chain {
     /// In order; never empty.
     pub(crate) models: Vec<ModelName>,
-    /// Who answers once all of those have failed.
+    /// The model that answers once all of those have failed.
     pub(crate) last: Option<ModelName>,
 }
 
@@ -36,7 +36,7 @@ impl Routes {
         Self { chains: chains.filter(|(_, chain)| !chain.is_empty()).collect(), last }
     }
 
-    /// Who may answer a request for this name.
+    /// The chain of models for this name.
     ///
     /// # Errors
     /// [`ModelError::UnknownModel`] for a task that has no chain.
@@ -48,7 +48,7 @@ impl Routes {
         Ok(Chain { last: self.last.clone().filter(|last| !models.contains(last)), models })
     }
 
-    /// What is known of each task: what all models of its chain can do, at the price of the first.
+    /// The properties of each task: those that all models of its chain share, at the price of the first.
     pub(crate) fn listed<'a>(&'a self, models: &'a [ModelInfo]) -> impl Iterator<Item = ModelInfo> + 'a {
         self.chains.iter().filter_map(move |(task, chain)| {
             let mut known = chain.iter().filter_map(|name| models.iter().find(|info| info.name == *name));

@@ -1,4 +1,4 @@
-//! The laws of routing, over models that fail in every way and a real ledger.
+//! Tests of routing, over models that fail in every way and a real ledger.
 
 mod money;
 
@@ -38,7 +38,7 @@ struct Script {
     let_go: u32,
 }
 
-/// Models that do as they are told, and the last of it again and again.
+/// Models that follow a script, and repeat its last step.
 #[derive(Clone)]
 struct Models {
     script: Rc<RefCell<Script>>,
@@ -52,7 +52,7 @@ impl Models {
         if plays.len() > 1 { plays.pop_front() } else { plays.front().cloned() }
     }
 
-    /// Whom was asked, and after how many seconds.
+    /// The models that were asked, and after how many seconds.
     fn asked(&self) -> Vec<(String, u64)> {
         self.script.borrow().asked.clone()
     }
@@ -132,10 +132,10 @@ fn dollars(input: u64, output: u64) -> Tariff {
     Prices { input, output, ..Prices::default() }.into()
 }
 
-/// A desk over such models.
+/// A dispatcher over such models.
 struct World {
     models: Models,
-    desk: Rc<Desk<Models>>,
+    dispatcher: Rc<Dispatcher<Models>>,
     streams: Streams,
     running: Rc<Cell<u64>>,
     _folder: TempDir,
@@ -162,13 +162,13 @@ impl World {
         let mut asking = Asking { route: [("default".to_owned(), chain)].into(), ..Asking::default() };
         change(&mut asking);
         let ledger = Opened::open(folder.path(), budget.clone()).unwrap().start();
-        let desk = Rc::new(Desk::new(models.clone(), ledger, asking, &budget));
+        let dispatcher = Rc::new(Dispatcher::new(models.clone(), ledger, asking, &budget));
         let running = Rc::new(Cell::new(0));
-        Self { models, desk, streams: Streams::new(Rc::clone(&running)), running, _folder: folder }
+        Self { models, dispatcher, streams: Streams::new(Rc::clone(&running)), running, _folder: folder }
     }
 
     async fn start(&self, model: &str) -> Result<StreamId, ModelError> {
-        let begun = Rc::clone(&self.desk).begin(request(model)).await?;
+        let begun = Rc::clone(&self.dispatcher).begin(request(model)).await?;
         let id = self.streams.start(|outlet, stop| begun.run(outlet, stop))?;
         // It begins when it is first pulled.
         self.streams.next(id, 0).await?;
@@ -187,7 +187,7 @@ impl World {
     }
 
     async fn cost(&self) -> Vec<(String, u64)> {
-        let rows = self.desk.ledger().used(GroupBy::Model, 0).await.unwrap();
+        let rows = self.dispatcher.ledger().used(GroupBy::Model, 0).await.unwrap();
         rows.iter().map(|row| (row.group.to_string(), row.cost_micros)).collect()
     }
 }
@@ -203,7 +203,7 @@ fn run(test: impl Future<Output = ()>) {
     LocalSet::new().block_on(&runtime, test);
 }
 
-/// What was said, with an `!` and the names for each change of who answers.
+/// The text given, with an `!` and the names for each change of model.
 fn told(pieces: &[Piece]) -> Vec<String> {
     let word = |piece: &Piece| match piece {
         Piece::Text(text) => Some(text.to_string()),
@@ -253,7 +253,7 @@ fn a_short_answer_is_one_pull() {
 
 // Holds P8-35.
 #[test]
-fn a_task_asks_the_next_model_at_once_tells_so_and_passes_over_the_one_that_failed() {
+fn a_task_asks_the_next_model_at_once_and_says_so() {
     run(async {
         let world = World::new(&[("a/1", &[vec![Fails(DOWN)]]), ("b/2", &[well("hi")])]);
         assert_eq!(told(&world.ask("default").await), ["!a/1 LLM_SERVER_ERROR b/2", "hi"]);
@@ -309,7 +309,7 @@ fn what_was_said_before_a_failure_is_void_and_that_is_told() {
 
 // Holds B-61.
 #[test]
-fn the_providers_word_is_waited_for_by_whom_it_was_said_to_and_nobody_else() {
+fn a_providers_wait_holds_for_the_one_request() {
     run(async {
         let limited = |retry_after_s| vec![Fails(ModelError::RateLimited { retry_after_s })];
         let world = World::new(&[("a/1", &[limited(40), well("late"), well("soon")])]);
@@ -319,7 +319,7 @@ fn the_providers_word_is_waited_for_by_whom_it_was_said_to_and_nobody_else() {
         assert_eq!(world.models.asked()[1].1, 1);
         while world.streams.next(id, 8).await.unwrap().is_empty() {}
         assert_eq!(world.models.asked()[2].1, 40);
-        // Longer than anybody waits: said at once.
+        // Longer than the longest wait: reported at once.
         let world = World::new(&[("a/1", &[limited(121)])]);
         let before = Instant::now();
         assert_eq!(told(&world.ask("a/1").await), ["LLM_RATE_LIMITED"]);
@@ -378,7 +378,7 @@ fn the_offline_model_is_the_last_resort_of_a_task_where_that_is_asked_for() {
 
 // Holds P8-36.
 #[test]
-fn a_cancelled_answer_lets_go_at_every_stage_at_once_and_leaves_nothing_set_aside() {
+fn a_cancelled_answer_releases_everything_at_every_stage() {
     let stages: [(&[Play], u64); 4] = [
         (&[vec![Waits(100), Ends]], 10),
         (&[vec![Says("a"), Waits(100), Ends]], 10),
@@ -396,7 +396,7 @@ fn a_cancelled_answer_lets_go_at_every_stage_at_once_and_leaves_nothing_set_asid
             assert_eq!(world.running.get(), 0, "{plays:?}");
             let let_go = world.models.script.borrow().let_go;
             assert_eq!(usize::try_from(let_go).unwrap(), world.models.names().len(), "{plays:?}");
-            let budgets = world.desk.ledger().budgets().await.unwrap();
+            let budgets = world.dispatcher.ledger().budgets().await.unwrap();
             assert_eq!(budgets[0].reserved_micros, 0, "{plays:?}");
         });
     }
@@ -425,11 +425,11 @@ fn options_that_a_request_leaves_open_are_the_configured_ones() {
         };
         let world = World::with(&[("a/1", &[well("hi")])], DEFAULT_CHAIN, options, Budget::default());
         let open = Request { max_output: 0, ..request("a/1") };
-        let begun = Rc::clone(&world.desk).begin(open).await.unwrap();
+        let begun = Rc::clone(&world.dispatcher).begin(open).await.unwrap();
         let filled = &begun.request;
         assert_eq!((filled.max_output, filled.temperature, filled.stop.len()), (4096, Some(700), 1));
         let own = Request { temperature: Some(0), ..request("a/1") };
-        let begun = Rc::clone(&world.desk).begin(own).await.unwrap();
+        let begun = Rc::clone(&world.dispatcher).begin(own).await.unwrap();
         assert_eq!((begun.request.max_output, begun.request.temperature), (90, Some(0)));
     });
 }
@@ -441,7 +441,7 @@ fn texts(model: &str) -> Embedding {
 
 // Holds P7-77.
 #[test]
-fn an_embedding_that_broke_off_or_was_given_up_may_have_been_read_and_one_that_was_refused_was_not() {
+fn an_unfinished_embedding_may_cost_and_a_refused_one_does_not() {
     run(async {
         for (error, micros) in [
             (ModelError::Truncated, Some(10)),
@@ -452,12 +452,13 @@ fn an_embedding_that_broke_off_or_was_given_up_may_have_been_read_and_one_that_w
             let once = |asking: &mut Asking| asking.retries = 0;
             let plays: &[(&str, &[Play])] = &[("a/1", &[vec![Fails(error)]])];
             let world = World::with(plays, &[], once, Budget::default());
-            assert_eq!(world.desk.embed(texts("a/1"), None).await.err(), Some(error));
+            assert_eq!(world.dispatcher.embed(texts("a/1"), None).await.err(), Some(error));
             tokio::time::sleep(Duration::from_secs(1)).await;
             assert_eq!(world.cost().await.first().map(|row| row.1), micros, "{error}");
         }
         let world = World::new(&[("a/1", &[vec![Waits(60)]])]);
-        let given_up = tokio::time::timeout(Duration::from_secs(1), world.desk.embed(texts("a/1"), None));
+        let given_up =
+            tokio::time::timeout(Duration::from_secs(1), world.dispatcher.embed(texts("a/1"), None));
         assert!(given_up.await.is_err());
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(world.cost().await, [("a/1".to_owned(), 10)]);
@@ -470,50 +471,50 @@ fn an_embedding_is_asked_again_and_never_of_another_model() {
         let fails = vec![Fails(DOWN)];
         let world = World::new(&[("a/1", &[fails.clone(), fails, vec![]])]);
         let texts = texts("a/1");
-        assert_eq!(world.desk.embed(texts.clone(), None).await.map(|it| it.usage.input), Ok(7));
+        assert_eq!(world.dispatcher.embed(texts.clone(), None).await.map(|it| it.usage.input), Ok(7));
         assert_eq!(world.models.names(), ["a/1"; 3]);
         assert_eq!(world.cost().await, [("a/1".to_owned(), 7)]);
         let task = Embedding { model: ModelName::clip("default"), ..texts };
-        assert_eq!(world.desk.embed(task, None).await.err(), Some(ModelError::UnknownModel));
+        assert_eq!(world.dispatcher.embed(task, None).await.err(), Some(ModelError::UnknownModel));
     });
 }
 
 // Holds P5-20.
 #[test]
-fn whoever_waits_for_less_time_than_an_embedding_is_tried_for_is_told_why_it_failed() {
+fn a_caller_with_a_short_patience_learns_the_failure() {
     run(async {
         let world = World::new(&[("a/1", &[vec![Fails(DOWN)], vec![Fails(DOWN)], vec![Fails(DOWN)]])]);
         let begun = Instant::now();
         let patience = Duration::from_millis(2500);
-        assert_eq!(world.desk.embed(texts("a/1"), Some(patience)).await.err(), Some(DOWN));
+        assert_eq!(world.dispatcher.embed(texts("a/1"), Some(patience)).await.err(), Some(DOWN));
         assert!(begun.elapsed() < patience, "they still wait for it");
         assert!(world.models.names().len() < 3, "a further attempt would have come too late");
         let world = World::new(&[("a/1", &[vec![Waits(60)]])]);
         for _ in 0..5 {
-            let silent = world.desk.embed(texts("a/1"), Some(patience)).await;
+            let silent = world.dispatcher.embed(texts("a/1"), Some(patience)).await;
             assert_eq!(silent.err(), Some(ModelError::Timeout));
         }
-        let state = || world.desk.breaker.borrow().state(&ModelName::clip("a/1"), Instant::now());
+        let state = || world.dispatcher.breaker.borrow().state(&ModelName::clip("a/1"), Instant::now());
         assert_eq!(state(), State::Ready, "who did not wait says nothing of it to others");
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(world.cost().await, [("a/1".to_owned(), 50)], "it may have read each of them");
-        assert_eq!(world.desk.embed(texts("a/1"), None).await.err(), Some(ModelError::Truncated));
+        assert_eq!(world.dispatcher.embed(texts("a/1"), None).await.err(), Some(ModelError::Truncated));
         assert_ne!(state(), State::Ready);
     });
 }
 
 // Holds P5-20.
 #[test]
-fn what_an_embedder_said_is_told_also_where_the_time_for_it_ends_during_a_further_attempt() {
+fn the_last_failure_is_reported_when_time_runs_out() {
     run(async {
         // The first breaks off after two seconds. The next is asked at once, or a second later and half at most.
         let lost = ModelError::Credentials(CredError::NoReply);
         let world = World::new(&[("a/1", &[vec![Waits(2)], vec![Waits(60)]])]);
-        let told = world.desk.embed(texts("a/1"), Some(Duration::from_secs(4))).await;
+        let told = world.dispatcher.embed(texts("a/1"), Some(Duration::from_secs(4))).await;
         assert_eq!(told.err(), Some(ModelError::Truncated));
         assert_eq!(world.models.names().len(), 2, "it was asked again");
         let world = World::new(&[("a/1", &[vec![Waits(2), Fails(lost)], vec![Waits(60)]])]);
-        let told = world.desk.embed(texts("a/1"), Some(Duration::from_millis(2500))).await;
+        let told = world.dispatcher.embed(texts("a/1"), Some(Duration::from_millis(2500))).await;
         assert_eq!(told.err(), Some(lost));
         assert_eq!(world.models.names().len(), 2, "it was asked again");
     });
@@ -524,8 +525,8 @@ fn a_task_without_models_is_unknown_and_a_count_knows_its_names() {
     run(async {
         let world = World::with(&[("a/1", &[well("hi")])], &[], |_| {}, Budget::default());
         assert_eq!(world.start("default").await, Err(ModelError::UnknownModel));
-        assert_eq!(world.desk.count(request("fast")), Err(ModelError::UnknownModel));
-        assert_eq!(world.desk.count(request("a/1")), Ok(10));
+        assert_eq!(world.dispatcher.count(request("fast")), Err(ModelError::UnknownModel));
+        assert_eq!(world.dispatcher.count(request("a/1")), Ok(10));
         assert_eq!(world.start("none/x").await, Err(ModelError::UnknownModel));
     });
 }
@@ -538,19 +539,19 @@ fn a_request_that_does_not_fit_beside_those_that_are_kept_is_made_once() {
         let world = World::new(plays);
         let mut long = request("default");
         long.messages = List::clip([ipc_proto::model::Message::text(ipc_proto::model::Role::User, "hello")]);
-        world.desk.kept.set(keeping::BOUND - 4);
-        let begun = Rc::clone(&world.desk).begin(long.clone()).await.unwrap();
+        world.dispatcher.replayable.set(replay_memory::BOUND - 4);
+        let begun = Rc::clone(&world.dispatcher).begin(long.clone()).await.unwrap();
         let id = world.streams.start(|outlet, stop| begun.run(outlet, stop)).unwrap();
         let pieces = world.streams.next(id, 8).await.unwrap();
         assert_eq!(told(&pieces), ["LLM_SERVER_ERROR"]);
         assert_eq!(world.models.names(), ["a/1"], "what is not there cannot be asked of anybody else");
-        world.desk.kept.set(0);
-        let begun = Rc::clone(&world.desk).begin(long).await.unwrap();
+        world.dispatcher.replayable.set(0);
+        let begun = Rc::clone(&world.dispatcher).begin(long).await.unwrap();
         let id = world.streams.start(|outlet, stop| begun.run(outlet, stop)).unwrap();
         world.streams.next(id, 0).await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(told(&world.streams.next(id, 8).await.unwrap()).last().map(String::as_str), Some("no"));
-        assert_eq!(world.desk.kept.get(), 0, "it is let go with its answer");
+        assert_eq!(world.dispatcher.replayable.get(), 0, "it is let go with its answer");
     });
 }
 
@@ -559,12 +560,12 @@ fn a_request_that_nobody_runs_gives_its_money_back() {
     run(async {
         let budget = Budget { day: Some(1000), ..Budget::default() };
         let world = World::with(&[("a/1", &[well("hi")])], DEFAULT_CHAIN, |_| {}, budget);
-        let begun = Rc::clone(&world.desk).begin(request("a/1")).await.unwrap();
+        let begun = Rc::clone(&world.dispatcher).begin(request("a/1")).await.unwrap();
         let held: Option<&Reservation> = begun.first.as_ref().map(|attempt| &attempt.reservation);
         assert!(held.is_some());
         // Ten tokens to read, which a provider may count as forty and a thousand, and ninety to write, and a quarter.
-        assert_eq!(world.desk.ledger().budgets().await.unwrap()[0].reserved_micros, 1040 + 112);
+        assert_eq!(world.dispatcher.ledger().budgets().await.unwrap()[0].reserved_micros, 1040 + 112);
         drop(begun);
-        assert_eq!(world.desk.ledger().budgets().await.unwrap()[0].reserved_micros, 0);
+        assert_eq!(world.dispatcher.ledger().budgets().await.unwrap()[0].reserved_micros, 0);
     });
 }

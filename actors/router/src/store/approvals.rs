@@ -8,7 +8,7 @@ use ipc_proto::router::SessionName;
 use ipc_proto::{Name, Text};
 use rusqlite::{Row, params};
 
-/// A question as it is kept, without the action.
+/// A stored question without the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) id: ApprovalId,
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// What holds now: time runs out whether or not anybody was there to write it down.
+    /// The state now: time runs out even if the row does not have it yet.
     pub(crate) const fn state_at(&self, now_ms: u64) -> State {
         if matches!(self.state, State::Pending | State::Approved) && now_ms >= self.ends_ms {
             State::Expired
@@ -62,7 +62,7 @@ impl Asked {
 pub(crate) struct Settled<'a> {
     pub(crate) id: ApprovalId,
     pub(crate) to: State,
-    /// Who answered.
+    /// The person who answered.
     pub(crate) by: Option<&'a Name>,
     pub(crate) now_ms: u64,
 }
@@ -172,7 +172,7 @@ impl Tx<'_> {
         self.run_one("approval", sql, row)
     }
 
-    /// Settles a question that is pending, or whose time has run out; `false` if somebody was first.
+    /// Settles a question that is pending, or whose time has run out; `false` if another was first.
     pub(crate) fn settle(&self, settled: &Settled<'_>) -> Result<bool, StoreFault> {
         let from = if settled.to == State::Expired { "approved" } else { "pending" };
         let sql = "UPDATE approvals SET state = ?1, settled_ms = ?2, answered_by = coalesce(?3, answered_by),
@@ -207,7 +207,7 @@ impl Tx<'_> {
         Ok(self.run(sql, params![id.bytes(), turn.bytes(), call.bytes(), to_sql_ms(now_ms)])? == 1)
     }
 
-    /// What is asked or approved for this call comes to nothing.
+    /// Voids the open question or the approval of this call.
     pub(crate) fn void_approval(&self, id: ApprovalId, turn: TurnId, now_ms: u64) -> Result<(), StoreFault> {
         let sql = "UPDATE approvals SET state = iif(state = 'pending' AND ends_ms <= ?1, 'expired', 'void'),
                    settled_ms = coalesce(settled_ms, ?1)

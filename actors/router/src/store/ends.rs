@@ -1,6 +1,5 @@
-//! Ends that are decided on, kept before anything is done about them: a message that was stopped, taken back or given
-//! up does not go on after a death in between, and an answer is not cancelled. The row goes in the change that ends the
-//! message.
+//! Ends that are decided, stored before anything else is done about them: a message that was stopped, recalled or given up does not go on
+//! after a crash in between, and an answer is not cancelled. The row goes in the change that ends the message.
 
 use super::{Store, StoreFault, Tx, from_json, to_json};
 use ipc_proto::Text;
@@ -13,17 +12,17 @@ use serde::Deserialize;
 pub(crate) struct Decided {
     pub(crate) seq: i64,
     pub(crate) end: End,
-    /// Why, in the host's words.
+    /// The reason, in the host's words.
     pub(crate) note: String,
 }
 
-/// What stands in the row.
+/// The content of a row.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum How {
-    /// This process's own word.
+    /// An end that this process decided.
     Own(End),
-    /// All that the gate said.
+    /// An answer of the gate.
     Answer(Box<Finished>),
 }
 
@@ -37,7 +36,7 @@ impl Store {
         Ok(own.collect())
     }
 
-    /// Every end that the gate has said and that is not done.
+    /// Every end that the gate decided and that is not done.
     pub(crate) fn decided_answers(&self) -> Result<Vec<(i64, Finished, String)>, StoreFault> {
         let answers = self.decided()?.into_iter().filter_map(|(seq, how, note)| match how {
             How::Own(_) => None,

@@ -1,4 +1,4 @@
-//! What engines need to go on with sessions: one row a session, of the engine that answered last. Nobody here looks into it.
+//! The state of engines in sessions: one row a session, of the engine that answered last. It is never looked into here.
 
 use super::{Store, StoreFault, Tx, bounded};
 use ipc_proto::engine::{STATE, Token};
@@ -6,7 +6,7 @@ use ipc_proto::ids::SessionId;
 use ipc_proto::{Blob, Name};
 use rusqlite::params;
 
-/// What is kept of an engine's session.
+/// The stored state of an engine's session.
 pub(crate) struct EngineState {
     pub(crate) token: Token,
     pub(crate) state: Blob<STATE>,
@@ -15,7 +15,7 @@ pub(crate) struct EngineState {
 }
 
 impl Store {
-    /// What this engine needs to go on with a session.
+    /// The state of this engine in a session.
     pub(crate) fn engine_state(
         &self,
         session: SessionId,
@@ -33,8 +33,8 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Keeps what an engine needs, in place of what was kept of the session before.
-    pub(crate) fn keep_engine_state(
+    /// Stores the state of an engine in a session, in place of the state that was stored before.
+    pub(crate) fn store_engine_state(
         &self,
         session: SessionId,
         engine: &Name,
@@ -44,7 +44,7 @@ impl Tx<'_> {
         self.run_one("engine state", "INSERT OR REPLACE INTO engine_states VALUES (?, ?, ?, ?, ?)", row)
     }
 
-    /// Forgets it: the session has ended, or nothing can be kept of it.
+    /// Removes the state of a session that has ended, or of which there is none.
     pub(crate) fn forget_engine_state(&self, session: SessionId) -> Result<(), StoreFault> {
         self.run("DELETE FROM engine_states WHERE session = ?", [session.bytes()]).map(drop)
     }

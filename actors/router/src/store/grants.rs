@@ -35,7 +35,7 @@ impl Store {
         self.all(sql, [session.bytes()], grant)
     }
 
-    /// Whose a grant is, and whether it was taken back.
+    /// The user of a grant, the grant, and true if it was revoked.
     pub(crate) fn granted(&self, id: ApprovalId) -> Result<Option<(UserId, Grant, bool)>, StoreFault> {
         let sql = "SELECT g.id, g.session, g.tool, g.scope, g.given_by, g.given_ms, s.user, g.revoked_ms
                    FROM grants g JOIN sessions s ON s.id = g.session WHERE g.id = ?";

@@ -2,7 +2,7 @@
 //! looks the step up in the table of states.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, parts, to_json, to_sql_ms};
-use crate::state;
+use crate::message_state;
 use ipc_proto::content::Content;
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId};
 use ipc_proto::label::Label;
@@ -10,7 +10,7 @@ use ipc_proto::router::{MessageInfo, MessageState, Passed, SessionName, Submissi
 use ipc_proto::{Name, Text};
 use rusqlite::{Row, params};
 
-/// What is known of a message without its content.
+/// A message without its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// The order of acceptance.
@@ -28,14 +28,14 @@ pub(crate) struct Head {
     /// Runners that were gone when this process came back.
     pub(crate) losses: u32,
     pub(crate) accepted_ms: u64,
-    /// Of its text.
+    /// Bytes of its text.
     pub(crate) bytes: u32,
     /// The key of the API that it came with.
     pub(crate) key: Option<KeyId>,
 }
 
 /// A message that is to be accepted.
-pub(crate) struct Fresh<'a> {
+pub(crate) struct NewMessage<'a> {
     pub(crate) id: MessageId,
     pub(crate) turn: TurnId,
     pub(crate) session: SessionId,
@@ -47,20 +47,20 @@ pub(crate) struct Fresh<'a> {
 }
 
 /// One step of a message.
-pub(crate) struct Pass<'a> {
+pub(crate) struct Transition<'a> {
     pub(crate) seq: i64,
     pub(crate) to: MessageState,
     /// The counters as they are from now on.
     pub(crate) attempts: u32,
     pub(crate) failures: u32,
     pub(crate) losses: u32,
-    /// Why, in the host's words, if there is more to say than the step itself does; over 256 bytes it is cut.
+    /// The reason, in place of the step's own; it is cut at 256 bytes.
     pub(crate) note: &'a str,
     pub(crate) now_ms: u64,
 }
 
-impl Pass<'_> {
-    /// The step of this message to `to`, its counters as they are and nothing to say about it.
+impl Transition<'_> {
+    /// The step of this message to `to`, with its counters as they are and no other reason.
     pub(crate) const fn of(head: &Head, to: MessageState, now_ms: u64) -> Self {
         let Head { seq, attempts, failures, losses, .. } = *head;
         Self { seq, to, attempts, failures, losses, note: "", now_ms }
@@ -78,7 +78,7 @@ macro_rules! select {
     };
 }
 
-/// What the scanner has not looked at yet stands in an index of its own and in no other.
+/// A message that the scanner has not judged yet stands in an index of its own and in no other.
 macro_rules! either {
     ($which:literal, $order:literal) => {
         concat!(
@@ -122,7 +122,7 @@ impl Store {
         channel: &str,
         begin: &str,
     ) -> Result<Option<String>, StoreFault> {
-        // What follows is hexadecimal digits, which `g` stands behind.
+        // Hexadecimal digits follow, and `g` sorts after them.
         let sql = "SELECT key FROM messages
                    WHERE user = ?1 AND channel = ?2 AND key >= ?3 AND key < ?3 || 'g' AND state = 'accepted'
                    UNION ALL
@@ -163,15 +163,18 @@ impl Store {
         self.all(sql, params![session.bytes(), seq, most], head)
     }
 
-    /// What a message says and asks for, its media included, and its label once it has one.
-    pub(crate) fn said(&self, seq: i64) -> Result<(Content, Task, Option<Label>), StoreFault> {
-        let (mut content, mut task, label) = self.said_without_media(seq)?;
+    /// The content and the task of a message, media included, and its label once it has one.
+    pub(crate) fn content(&self, seq: i64) -> Result<(Content, Task, Option<Label>), StoreFault> {
+        let (mut content, mut task, label) = self.content_without_media(seq)?;
         parts::put_back(&mut content, &mut task, self.parts(seq)?)?;
         Ok((content, task, label))
     }
 
     /// The same with empty media.
-    pub(crate) fn said_without_media(&self, seq: i64) -> Result<(Content, Task, Option<Label>), StoreFault> {
+    pub(crate) fn content_without_media(
+        &self,
+        seq: i64,
+    ) -> Result<(Content, Task, Option<Label>), StoreFault> {
         let sql = "SELECT content, task, label FROM messages WHERE seq = ?";
         let found = self.one(sql, [seq], |row| {
             let label: Option<String> = row.get(2)?;
@@ -236,7 +239,7 @@ impl Store {
 impl Tx<'_> {
     /// Accepts a message; gives its place in the order of acceptance. What there is of it besides its row comes with its
     /// first step.
-    pub(crate) fn accept(&self, fresh: &Fresh<'_>) -> Result<i64, StoreFault> {
+    pub(crate) fn accept(&self, fresh: &NewMessage<'_>) -> Result<i64, StoreFault> {
         let said = fresh.submission;
         let (content, task, bytes) = parts::take_out(&said.content, &said.task);
         let row = params![
@@ -259,24 +262,30 @@ impl Tx<'_> {
              VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, ?, ?, ?)";
         self.run_one("message", sql, row)?;
         let seq = self.0.last_insert_rowid();
-        self.keep_parts(seq, &bytes)?;
+        self.insert_parts(seq, &bytes)?;
         Ok(seq)
     }
 
     /// Takes a message one step on.
-    pub(crate) fn pass(&self, pass: &Pass<'_>) -> Result<(), StoreFault> {
-        let Before { state: from, attempts, session, accepted_ms } = self.before(pass.seq)?;
-        let step = state::find(from, pass.to).filter(|step| step.is_open_after(attempts));
-        let step = step.ok_or(StoreFault::NotAllowed(pass.to))?;
-        let note = if pass.note.is_empty() { step.when } else { pass.note };
+    pub(crate) fn transition(&self, transition: &Transition<'_>) -> Result<(), StoreFault> {
+        let Before { state: from, attempts, session, accepted_ms } = self.before(transition.seq)?;
+        let step = message_state::find(from, transition.to).filter(|step| step.is_open_after(attempts));
+        let step = step.ok_or(StoreFault::NotAllowed(transition.to))?;
+        let note = if transition.note.is_empty() { step.when } else { transition.note };
         if from == MessageState::Accepted {
             self.use_session(session, accepted_ms)?;
-            self.keep_state(pass.seq, from, accepted_ms, 0, "")?;
+            self.insert_state(transition.seq, from, accepted_ms, 0, "")?;
         }
         let sql = "UPDATE messages SET state = ?, attempts = ?, failures = ?, losses = ? WHERE seq = ?";
-        let row = params![pass.to.name(), pass.attempts, pass.failures, pass.losses, pass.seq];
+        let row = params![
+            transition.to.name(),
+            transition.attempts,
+            transition.failures,
+            transition.losses,
+            transition.seq
+        ];
         self.run_one("message", sql, row)?;
-        self.keep_state(pass.seq, pass.to, pass.now_ms, pass.attempts, note)
+        self.insert_state(transition.seq, transition.to, transition.now_ms, transition.attempts, note)
     }
 
     /// Where a message is that is to take a step.
@@ -299,7 +308,7 @@ impl Tx<'_> {
         self.run_one("message", "UPDATE messages SET label = ? WHERE seq = ?", row)
     }
 
-    fn keep_state(
+    fn insert_state(
         &self,
         seq: i64,
         to: MessageState,
@@ -356,13 +365,13 @@ fn info(row: &Row<'_>) -> Result<MessageInfo, StoreFault> {
 }
 
 fn parse_state(name: &str) -> Result<MessageState, StoreFault> {
-    state::parse(name).ok_or(StoreFault::Column("state"))
+    message_state::parse(name).ok_or(StoreFault::Column("state"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::KEPT;
+    use crate::message_state::STORED;
     use crate::store::Session;
     use crate::tests::said;
     use ipc_proto::ids::WorkspaceId;
@@ -372,7 +381,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("queue.db")).unwrap();
         let submission = said(UserId::random(), "s", "k", "hello");
-        let fresh = Fresh {
+        let fresh = NewMessage {
             id: MessageId::random(),
             turn: TurnId::random(),
             session: SessionId::random(),
@@ -398,12 +407,12 @@ mod tests {
         let seq = store.commit(|tx| tx.accept(&fresh)).unwrap();
         assert_eq!(store.message_label(seq).unwrap(), None);
         for attempts in [0, 1] {
-            for (from, to) in KEPT.into_iter().flat_map(|from| KEPT.map(|to| (from, to))) {
+            for (from, to) in STORED.into_iter().flat_map(|from| STORED.map(|to| (from, to))) {
                 let set = "UPDATE messages SET state = ?, attempts = ?";
                 store.raw().execute(set, params![from.name(), attempts]).unwrap();
                 let head = store.message(fresh.id).unwrap().unwrap();
-                let passed = store.commit(|tx| tx.pass(&Pass::of(&head, to, 2)));
-                let open = state::find(from, to).is_some_and(|step| step.is_open_after(attempts));
+                let passed = store.commit(|tx| tx.transition(&Transition::of(&head, to, 2)));
+                let open = message_state::find(from, to).is_some_and(|step| step.is_open_after(attempts));
                 assert_eq!(passed.is_ok(), open, "{from:?} to {to:?} after {attempts} attempts");
             }
         }

@@ -3,31 +3,31 @@
 //! outside one, and no error or log line holds what a row says.
 
 mod approvals;
+mod dead_letters;
 mod ends;
 mod engines;
 mod grants;
 mod keys;
-mod letters;
 mod messages;
 mod parts;
 mod pauses;
 mod sessions;
+mod steering;
 mod transcript;
 mod users;
-mod words;
 mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
 pub(crate) use ends::Decided;
 pub(crate) use engines::EngineState;
 pub(crate) use keys::Key;
-pub(crate) use messages::{Fresh, Head, Pass};
+pub(crate) use messages::{Head, NewMessage, Transition};
 pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
-pub(crate) use transcript::Kept;
+pub(crate) use steering::SteeringTarget;
+pub(crate) use transcript::StoredStep;
 pub(crate) use users::{Origin, Person};
-pub(crate) use words::Said;
-pub(crate) use workspaces::Workspace;
+pub(crate) use workspaces::{REMOVALS_AT_ONCE, Workspace};
 
 use ipc_proto::router::{MessageState, RouterError};
 use migration::Room;
@@ -35,7 +35,7 @@ use rusqlite::{Connection, Params, Row};
 use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
-/// What leads from version n to version n + 1.
+/// The steps from version n to version n + 1.
 const STEPS: &[&str] = &[
     include_str!("schema1.sql"),
     include_str!("schema2.sql"),
@@ -54,7 +54,7 @@ const ROOM: Room = Room { log_bytes: if cfg!(test) { 64 << 10 } else { 4 << 20 }
 /// Why the database did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StoreFault {
-    /// The database's own word.
+    /// An error of the database.
     #[error("the queue database: {0}")]
     Sql(#[from] rusqlite::Error),
     /// A column is not what this program wrote.
@@ -180,7 +180,7 @@ fn to_json(what: &'static str, value: &impl Serialize) -> Result<String, StoreFa
     serde_json::to_string(value).map_err(|_| StoreFault::Column(what))
 }
 
-/// A value from a column. What serde_json says of a failure may quote the column, so it is left out.
+/// A value from a column. The error of serde_json may quote the column, so it is left out.
 fn from_json<T: DeserializeOwned>(what: &'static str, text: &str) -> Result<T, StoreFault> {
     serde_json::from_str(text).map_err(|_| StoreFault::Column(what))
 }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_and_what_went_before_is_found_without_reading_the_whole_inbox() {
+    fn frequent_queries_use_an_index() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("queue.db")).unwrap();
         for (sql, index) in [
@@ -273,7 +273,7 @@ mod tests {
         };
         let failed = store.commit(|tx| {
             tx.put_person(&user)?;
-            tx.give_out(1, 1)
+            tx.mark_delivered(1, 1)
         });
         assert!(matches!(failed, Err(StoreFault::Missing("outbox row"))));
         assert!(store.people(false).unwrap().is_empty());

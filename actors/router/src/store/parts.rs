@@ -1,5 +1,5 @@
 //! Bytes of media and of files stand in a table of their own, since JSON would make four times as much of them.
-//! Taking them out and putting them back are each other's inverse.
+//! PendingSteering them out and putting them back are each other's inverse.
 
 use super::{Store, StoreFault, Tx};
 use ipc_proto::content::{Content, Media, Part, Place};
@@ -60,7 +60,7 @@ fn each_medium(content: &mut Content, visit: &mut dyn FnMut(&mut Media)) {
 }
 
 impl Tx<'_> {
-    pub(super) fn keep_parts(&self, message: i64, parts: &[Vec<u8>]) -> Result<(), StoreFault> {
+    pub(super) fn insert_parts(&self, message: i64, parts: &[Vec<u8>]) -> Result<(), StoreFault> {
         for (number, bytes) in (0_i64..).zip(parts) {
             self.run("INSERT INTO parts VALUES (?, ?, ?)", params![message, number, bytes])?;
         }
@@ -69,7 +69,7 @@ impl Tx<'_> {
 }
 
 impl Store {
-    /// Returns whether any bytes belong to a message.
+    /// Returns true if any bytes belong to a message.
     pub(crate) fn has_parts(&self, message: i64) -> Result<bool, StoreFault> {
         let sql = "SELECT 1 FROM parts WHERE message = ? LIMIT 1";
         Ok(self.one(sql, [message], |_| Ok(()))?.is_some())

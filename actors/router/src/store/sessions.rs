@@ -42,7 +42,7 @@ impl Session {
     }
 }
 
-/// What a message needs to know of the session that it goes to.
+/// The part of a session that the acceptance of a message needs.
 pub(crate) struct Known {
     pub(crate) id: SessionId,
     pub(crate) agent: Name,
@@ -101,7 +101,7 @@ impl Store {
         self.all(sql, params![user.map(UserId::bytes), most], session)
     }
 
-    /// What the conversation of a session has tried so far, as the scanner counts it.
+    /// The scanner's counters of the conversation of a session.
     pub(crate) fn conversation(&self, id: SessionId) -> Result<Conversation, StoreFault> {
         let sql = "SELECT conversation FROM sessions WHERE id = ?";
         let found = self.one(sql, [id.bytes()], |row| {
@@ -145,7 +145,7 @@ impl Tx<'_> {
     }
 
     /// Keeps what the scanner counts of its conversation.
-    pub(crate) fn keep_conversation(&self, id: SessionId, counted: &Conversation) -> Result<(), StoreFault> {
+    pub(crate) fn store_conversation(&self, id: SessionId, counted: &Conversation) -> Result<(), StoreFault> {
         let row = params![to_json("conversation", counted)?, id.bytes()];
         self.run_one("session", "UPDATE sessions SET conversation = ? WHERE id = ?", row)
     }

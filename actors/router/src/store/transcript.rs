@@ -8,9 +8,9 @@ use ipc_proto::router::{Finished, Step};
 use rusqlite::params;
 use std::collections::HashMap;
 
-/// A step as it is kept.
+/// A stored step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct StoredStep {
     pub(crate) step: Step,
     /// The session's label at that step.
     pub(crate) label: Label,
@@ -18,10 +18,10 @@ pub(crate) struct Kept {
 
 impl Store {
     /// Every step of a message's turn, in order.
-    pub(crate) fn steps(&self, seq: i64) -> Result<Vec<Kept>, StoreFault> {
+    pub(crate) fn steps(&self, seq: i64) -> Result<Vec<StoredStep>, StoreFault> {
         let sql = "SELECT step, label FROM steps WHERE message = ? ORDER BY number";
         self.all(sql, [seq], |row| {
-            Ok(Kept {
+            Ok(StoredStep {
                 step: from_json("step", &row.get::<_, String>(0)?)?,
                 label: from_json("label", &row.get::<_, String>(1)?)?,
             })
@@ -62,13 +62,13 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Keeps the next step of a message's turn, made in its attempt `attempt`.
-    pub(crate) fn keep_step(
+    /// Stores the next step of a message's turn, made in its attempt `attempt`.
+    pub(crate) fn store_step(
         &self,
         seq: i64,
         number: u32,
         attempt: u32,
-        kept: &Kept,
+        kept: &StoredStep,
     ) -> Result<(), StoreFault> {
         let row = params![seq, number, to_json("step", &kept.step)?, to_json("label", &kept.label)?];
         self.run_one("step", "INSERT INTO steps VALUES (?, ?, ?, ?)", row)?;
@@ -87,13 +87,13 @@ impl Tx<'_> {
     }
 
     /// Puts the end of a message's turn into the outbox.
-    pub(crate) fn put_out(&self, seq: i64, finished: &Finished, now_ms: u64) -> Result<(), StoreFault> {
+    pub(crate) fn insert_outbox(&self, seq: i64, finished: &Finished, now_ms: u64) -> Result<(), StoreFault> {
         let row = params![seq, to_json("finished", finished)?, to_sql_ms(now_ms)];
         self.run_one("outbox row", "INSERT INTO outbox VALUES (?, ?, ?, NULL)", row)
     }
 
     /// Marks an answer as given out.
-    pub(crate) fn give_out(&self, seq: i64, now_ms: u64) -> Result<(), StoreFault> {
+    pub(crate) fn mark_delivered(&self, seq: i64, now_ms: u64) -> Result<(), StoreFault> {
         let sql = "UPDATE outbox SET delivered_ms = ? WHERE message = ?";
         self.run_one("outbox row", sql, params![to_sql_ms(now_ms), seq])
     }

@@ -56,7 +56,7 @@ impl Tx<'_> {
     }
 
     /// Marks a user as gone.
-    pub(crate) fn lose_person(&self, id: UserId, now_ms: u64) -> Result<(), StoreFault> {
+    pub(crate) fn mark_person_gone(&self, id: UserId, now_ms: u64) -> Result<(), StoreFault> {
         let sql = "UPDATE users SET gone_ms = ? WHERE id = ? AND gone_ms IS NULL";
         self.run_one("user", sql, params![to_sql_ms(now_ms), id.bytes()])
     }

@@ -1,12 +1,14 @@
-//! Workspaces as rows: whose, of which kind, and the one durable label of each, which never falls.
+//! Workspaces as rows: user, kind, and the one durable label of each, which never falls.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, to_json, to_sql_ms};
-use crate::removals::FEW;
 use ipc_proto::Name;
 use ipc_proto::ids::{UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{SessionName, WorkspaceInfo};
 use rusqlite::{Row, params};
+
+/// Removed workspaces that are read at once.
+pub(crate) const REMOVALS_AT_ONCE: u32 = 16;
 
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ impl Store {
         self.one(sql, [id.bytes()], workspace)
     }
 
-    /// Returns whether a session that has not ended works in it.
+    /// Returns true if a session that has not ended works in it.
     pub(crate) fn workspace_in_use(&self, id: WorkspaceId) -> Result<bool, StoreFault> {
         let sql = "SELECT 1 FROM sessions WHERE workspace = ? AND ended_ms IS NULL LIMIT 1";
         Ok(self.one(sql, [id.bytes()], |_| Ok(()))?.is_some())
@@ -58,7 +60,7 @@ impl Store {
         let sql =
             "SELECT id FROM workspaces WHERE id > coalesce(?, x'') AND gone_ms IS NOT NULL AND NOT attached
                    ORDER BY id LIMIT ?";
-        self.all(sql, params![after.map(WorkspaceId::bytes), FEW], |row| {
+        self.all(sql, params![after.map(WorkspaceId::bytes), REMOVALS_AT_ONCE], |row| {
             Ok(WorkspaceId::from_bytes(row.get(0)?))
         })
     }

@@ -1,5 +1,4 @@
-//! Messages that were accepted and that nobody has looked at yet: they stand in one index alone, and whoever looks for a
-//! message, lists or counts them finds them as any other.
+//! Accepted messages that the scanner has not judged yet: they stand in one index alone, and are found, listed and counted like any other.
 
 use super::crash::laws_hold;
 use super::said;
@@ -24,11 +23,11 @@ fn unseen() -> (World, UserId, Vec<MessageId>) {
 type Messages = Vec<(MessageId, MessageState)>;
 type Sessions = Vec<(String, u32, u64)>;
 
-/// What the listings say: messages with their states, newest first, and sessions with how many messages each has had.
+/// The listings: messages with their states, newest first, and sessions with how many messages each has had.
 fn listed(world: &mut World, ann: UserId) -> (Messages, Sessions) {
-    let messages = world.act(|desk| desk.messages(Some(ann), 100, false)).unwrap();
+    let messages = world.act(|router| router.messages(Some(ann), 100, false)).unwrap();
     let messages = messages.iter().map(|it| (it.id, it.state)).collect();
-    let sessions = world.act(|desk| desk.sessions(Some(ann))).unwrap();
+    let sessions = world.act(|router| router.sessions(Some(ann))).unwrap();
     (messages, sessions.iter().map(|it| (it.name.to_string(), it.messages, it.used_ms)).collect())
 }
 
@@ -36,25 +35,25 @@ fn found_as_any_other(world: &mut World, ann: UserId, all: &[MessageId]) {
     let (messages, sessions) = listed(world, ann);
     assert_eq!(messages, [all[2], all[1], all[0]].map(|id| (id, Accepted)));
     assert_eq!(sessions, [("s".to_owned(), 2, 1_003_000), ("t".to_owned(), 1, 1_002_000)]);
-    let view = world.act(|desk| desk.session(Some(ann), "s")).unwrap();
+    let view = world.act(|router| router.session(Some(ann), "s")).unwrap();
     assert_eq!((view.info.messages, view.info.used_ms, view.transcript.len()), (2, 1_003_000, 2));
-    let spaces = world.act(|desk| desk.workspaces(Some(ann))).unwrap();
+    let spaces = world.act(|router| router.workspaces(Some(ann))).unwrap();
     assert_eq!(spaces.iter().map(|it| it.session.as_str()).collect::<Vec<_>>(), ["s", "t"]);
-    assert_eq!(world.act(|desk| desk.queue(Some(ann))).unwrap().waiting, 3);
+    assert_eq!(world.act(|router| router.queue(Some(ann))).unwrap().waiting, 3);
     for id in all {
         assert_eq!(world.trace(*id), [Accepted]);
-        let shown = world.act(|desk| desk.message(Some(ann), *id)).unwrap();
+        let shown = world.act(|router| router.message(Some(ann), *id)).unwrap();
         assert_eq!((shown.info.state, shown.text.as_str(), shown.states.len()), (Accepted, "hello", 1));
         assert_eq!(shown.states[0].at_ms, shown.info.accepted_ms);
     }
     let guy = world.id(1002);
     assert!(listed(world, guy).0.is_empty());
-    assert_eq!(world.act(|desk| desk.message(Some(guy), all[0])).unwrap_err(), RouterError::NoMessage);
+    assert_eq!(world.act(|router| router.message(Some(guy), all[0])).unwrap_err(), RouterError::NoMessage);
 }
 
 // Holds P7-63.
 #[test]
-fn what_was_accepted_and_not_looked_at_is_found_listed_and_counted_as_any_other_and_so_it_is_after_a_kill() {
+fn an_unscanned_message_is_listed_like_any_other_even_after_a_kill() {
     let (mut world, ann, all) = unseen();
     found_as_any_other(&mut world, ann, &all);
     world.restart();
@@ -76,7 +75,7 @@ fn a_key_is_one_message_before_its_first_step_after_it_and_after_its_end() {
     world.pass(3000);
     assert_eq!(world.state(all[0]), Running);
     assert!(again(&mut world));
-    let turn = world.act(|desk| desk.message(None, all[0])).unwrap().info.turn;
+    let turn = world.act(|router| router.message(None, all[0])).unwrap().info.turn;
     world.finish(turn, super::answer("hi")).unwrap().unwrap();
     assert_eq!(world.state(all[0]), Answered);
     assert!(again(&mut world));
@@ -85,7 +84,7 @@ fn a_key_is_one_message_before_its_first_step_after_it_and_after_its_end() {
 
 // Holds P7-63.
 #[test]
-fn with_its_first_step_it_is_where_all_others_are_and_nothing_is_counted_twice() {
+fn a_scanned_message_is_listed_and_counted_once() {
     let (mut world, ann, all) = unseen();
     (world.audit, world.scanner) = (true, Some(ipc_proto::scanner::Judgement::Pass));
     world.pass(3000);
@@ -107,8 +106,8 @@ fn it_can_be_taken_back_and_cancelled_before_anybody_looks_at_it() {
     assert_eq!(world.state(all[0]), Accepted, "the scanner is away");
     assert_eq!(world.recall(Some(ann), all[0]), Some(Ok("hello".to_owned())));
     assert_eq!(world.trace(all[0]), [Accepted, Recalled]);
-    let turn = world.act(|desk| desk.message(None, all[1])).unwrap().info.turn;
-    world.ask(|desk, port| desk.cancel(Some(ann), turn, port)).unwrap().unwrap();
+    let turn = world.act(|router| router.message(None, all[1])).unwrap().info.turn;
+    world.ask(|router, port| router.cancel(Some(ann), turn, port)).unwrap().unwrap();
     assert_eq!(world.trace(all[1]), [Accepted, MessageState::Cancelled]);
     assert_eq!(listed(&mut world, ann).1.iter().map(|it| it.1).collect::<Vec<_>>(), [2, 1]);
     let folder = world.into_folder();

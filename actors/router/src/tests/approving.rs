@@ -3,8 +3,8 @@
 
 use super::world::World;
 use super::{answer, approval, asking, decided, question, reply, said};
-use crate::answers::Given;
-use crate::turn::NewStep;
+use crate::state::requests::AnswerRequest;
+use crate::state::requests::NewStep;
 use ipc_proto::approval::{PENDING, PENDING_PER_SESSION, Question, Reply, State, USE_MS};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{CallId, TurnId, UserId};
@@ -31,7 +31,7 @@ fn run(world: &mut World, turn: TurnId, number: u32, n: u8) -> Result<(), Router
 }
 
 fn named(world: &mut World) -> Vec<(EventName, Option<String>)> {
-    let events = world.act(|desk| desk.events.after(0));
+    let events = world.act(|router| router.events.after(0));
     let about = |name| matches!(name, EventName::ApprovalRequested | EventName::ApprovalResponse);
     let events = events.into_vec().into_iter().filter(|event| about(event.name));
     events.map(|event| (event.name, event.detail.map(|it| it.to_string()))).collect()
@@ -43,11 +43,11 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     let (mut world, turn, question) = asked();
     let ann = ann(&mut world);
     assert_eq!(world.told(turn, question.id), None, "nobody has answered");
-    let listed = world.act(|desk| desk.approvals(ann, false)).unwrap();
+    let listed = world.act(|router| router.approvals(ann, false)).unwrap();
     assert_eq!((listed.len(), listed[0].state, listed[0].user.as_str()), (1, State::Pending, "ann"));
-    let shown = world.act(|desk| desk.approval(ann, question.id)).unwrap();
+    let shown = world.act(|router| router.approval(ann, question.id)).unwrap();
     assert_eq!(*shown.question, question);
-    let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+    let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
     let info = world.answer(ann, &question, Reply::Once).unwrap();
     assert_eq!((info.state, info.answered_by.as_deref()), (State::Approved, Some("mia")));
     assert_eq!(waiter.try_recv().unwrap(), Ok(State::Approved), "whoever waits is told at once");
@@ -55,8 +55,8 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     assert_eq!(run(&mut world, turn, 1, 1), Ok(()), "the same step again is one step");
     assert_eq!(run(&mut world, turn, 2, 1), Err(RouterError::NotApproved));
     assert_eq!(world.told(turn, question.id), Some(Ok(State::Claimed)));
-    assert!(world.act(|desk| desk.approvals(ann, false)).unwrap().is_empty());
-    assert_eq!(world.act(|desk| desk.approvals(ann, true)).unwrap()[0].state, State::Claimed);
+    assert!(world.act(|router| router.approvals(ann, false)).unwrap().is_empty());
+    assert_eq!(world.act(|router| router.approvals(ann, true)).unwrap()[0].state, State::Claimed);
     let happened =
         [(EventName::ApprovalRequested, None), (EventName::ApprovalResponse, Some("approved".into()))];
     assert_eq!(named(&mut world), happened);
@@ -67,7 +67,7 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
 
 // Holds B-12.
 #[test]
-fn a_turn_that_waits_for_a_person_lets_others_begin_and_counts_again_once_answered() {
+fn a_turn_that_waits_for_a_person_counts_again_once_answered() {
     let config = ipc_proto::config::Router { turns_at_once: 2, turns_per_user: 1, ..super::config() };
     let mut world = World::with(config);
     let ann = ann(&mut world);
@@ -101,11 +101,18 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
     let (mut world, turn, question) = asked();
     let user = ann(&mut world);
     let (id, hash) = (question.id, question.hash);
-    let answers = world.act(|desk| {
+    let answers = world.act(|router| {
         let give = |n: usize| {
             let (sender, receiver) = ractor::concurrency::oneshot();
             let reply = if n == 0 { Reply::Deny } else { Reply::Once };
-            desk.answer(Given { user, by: Name::clip("mia"), id, hash, reply, port: sender.into() });
+            router.answer(AnswerRequest {
+                user,
+                by: Name::clip("mia"),
+                id,
+                hash,
+                reply,
+                port: sender.into(),
+            });
             receiver
         };
         (0..16).map(give).collect::<Vec<_>>()
@@ -119,7 +126,7 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
 
 // Holds P7-67.
 #[test]
-fn an_answer_that_was_taken_and_is_given_again_is_taken_and_any_other_is_not() {
+fn an_answer_repeated_by_its_person_is_accepted_and_another_is_not() {
     for (first, other) in [
         (Reply::Once, [Reply::Session, Reply::Deny]),
         (Reply::Session, [Reply::Once, Reply::Deny]),
@@ -134,7 +141,8 @@ fn an_answer_that_was_taken_and_is_given_again_is_taken_and_any_other_is_not() {
             assert!(matches!(world.answer(user, &question, reply), Err(RouterError::NotPending(_))));
         }
         let (id, hash, by) = (question.id, question.hash, Name::clip("tom"));
-        let somebody = world.ask(|desk, port| desk.answer(Given { user, by, id, hash, reply: first, port }));
+        let somebody =
+            world.ask(|router, port| router.answer(AnswerRequest { user, by, id, hash, reply: first, port }));
         assert!(matches!(somebody, Some(Err(RouterError::NotPending(_)))));
         let forged = Question { hash: [0; 32], ..question.clone() };
         assert!(matches!(world.answer(user, &forged, first), Err(RouterError::NotPending(_))));
@@ -157,25 +165,25 @@ fn an_answer_to_another_action_than_the_one_that_is_kept_changes_nothing() {
     assert_eq!(world.told(turn, question.id), None);
     assert_eq!(world.recorded(Action::ApprovalAnswered, turn), 0);
     let forged = Question { id: approval(9), hash: [0; 32], ..question };
-    assert_eq!(world.act(|desk| desk.ask(turn, &forged)), Err(RouterError::WrongHash));
+    assert_eq!(world.act(|router| router.ask(turn, &forged)), Err(RouterError::WrongHash));
 }
 
 // Holds P5-65.
 #[test]
-fn a_question_is_seen_and_answered_by_its_user_and_the_owner_and_by_no_one_else() {
+fn only_its_user_and_the_owner_see_and_answer_a_question() {
     let mut world = World::new();
     let (ann, guy) = (Some(world.id(1001)), Some(world.id(1002)));
     let first = world.say("s", "one").turn;
     let question = world.inquire(first, 1);
     let stranger = Some(UserId::random());
     for user in [guy, stranger] {
-        assert_eq!(world.act(|desk| desk.approval(user, question.id)), Err(RouterError::NoApproval));
+        assert_eq!(world.act(|router| router.approval(user, question.id)), Err(RouterError::NoApproval));
         assert_eq!(world.answer(user, &question, Reply::Deny), Err(RouterError::NoApproval));
-        assert!(world.act(|desk| desk.approvals(user, true)).unwrap().is_empty());
+        assert!(world.act(|router| router.approvals(user, true)).unwrap().is_empty());
         let call = question.call;
-        assert_eq!(world.act(|desk| desk.call(user, call)), Err(RouterError::NoCall));
+        assert_eq!(world.act(|router| router.call(user, call)), Err(RouterError::NoCall));
     }
-    assert!(world.act(|desk| desk.call(ann, question.call)).is_ok());
+    assert!(world.act(|router| router.call(ann, question.call)).is_ok());
     // A guest's own session may ask, and the guest may still not answer.
     let of_guest = world.submit(&said(guy.unwrap(), "g", "k", "two")).unwrap().turn;
     let theirs = world.inquire(of_guest, 2);
@@ -191,7 +199,7 @@ fn only_the_owner_answers_what_only_the_owner_may() {
     let turn = world.say("s", "do it").turn;
     world.keep(turn, 0, asking(1)).unwrap();
     let question = Question { owner_only: true, ..question(1, world.ms + 1000) };
-    world.act(|desk| desk.ask(turn, &question)).unwrap();
+    world.act(|router| router.ask(turn, &question)).unwrap();
     let ann = ann(&mut world);
     assert_eq!(world.answer(ann, &question, Reply::Deny), Err(RouterError::OwnerOnly));
     assert_eq!(world.answer(None, &question, Reply::Deny).unwrap().state, State::Denied);
@@ -202,7 +210,7 @@ fn only_the_owner_answers_what_only_the_owner_may() {
 fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
     for (restart, audit) in [(false, true), (true, true), (false, false), (true, false)] {
         let (mut world, turn, question) = asked();
-        let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+        let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
         world.audit = audit;
         if restart {
             world.ms += 300_000;
@@ -217,7 +225,7 @@ fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
         let late = world.answer(user, &question, Reply::Once);
         assert_eq!(late, Err(RouterError::NotPending(State::Expired)));
         assert_eq!(run(&mut world, turn, 1, 1), Err(RouterError::NotApproved));
-        assert!(world.act(|desk| desk.approvals(None, false)).unwrap().is_empty());
+        assert!(world.act(|router| router.approvals(None, false)).unwrap().is_empty());
         world.audit = true;
         world.pass(2000);
         let on_record = |it: &&ipc_proto::audit::Event| it.action == Action::ApprovalAnswered;
@@ -229,7 +237,7 @@ fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
 
 // Holds B-46.
 #[test]
-fn a_yes_of_the_last_second_can_still_be_used_for_a_while_and_then_no_more() {
+fn an_approval_of_the_last_second_can_be_used_for_a_while() {
     for (wait, expected) in [(USE_MS - 1000, Ok(())), (USE_MS + 1000, Err(RouterError::NotApproved))] {
         let (mut world, turn, question) = asked();
         world.pass(299_500);
@@ -244,10 +252,10 @@ fn a_yes_of_the_last_second_can_still_be_used_for_a_while_and_then_no_more() {
 fn questions_and_answers_outlive_the_router_and_the_runner() {
     let (mut world, turn, question) = asked();
     world.restart();
-    assert_eq!(world.act(|desk| desk.ask(turn, &question)), Ok(()), "the same question again is one");
+    assert_eq!(world.act(|router| router.ask(turn, &question)), Ok(()), "the same question again is one");
     let changed = Question { preview: Text::clip("something else"), ..question.clone() };
-    assert_eq!(world.act(|desk| desk.ask(turn, &changed)), Err(RouterError::BadStep));
-    assert_eq!(world.act(|desk| desk.approvals(None, false)).unwrap().len(), 1);
+    assert_eq!(world.act(|router| router.ask(turn, &changed)), Err(RouterError::BadStep));
+    assert_eq!(world.act(|router| router.approvals(None, false)).unwrap().len(), 1);
     world.runner_ends(turn, Ended::Killed, 9);
     world.pass(2000);
     assert_eq!(world.runners, [turn], "the turn is taken up again and its question still waits");
@@ -258,7 +266,7 @@ fn questions_and_answers_outlive_the_router_and_the_runner() {
     assert_eq!(run(&mut world, turn, 1, 1), Ok(()));
     world.restart();
     assert_eq!(run(&mut world, turn, 2, 1), Err(RouterError::NotApproved), "used up over the restart");
-    let steps = world.act(|desk| desk.take(turn, 1 << 20)).unwrap().steps;
+    let steps = world.act(|router| router.take(turn, 1 << 20)).unwrap().steps;
     assert!(matches!(&steps[..], [Step::Reply { .. }, Step::Decided { verdict: CallVerdict::Run, .. }]));
 }
 
@@ -269,7 +277,7 @@ fn an_answer_that_cannot_be_recorded_has_no_effect_and_can_be_given_again() {
     world.audit = false;
     assert_eq!(world.answer(None, &question, Reply::Session), Err(RouterError::NotDurable));
     assert_eq!(world.told(turn, question.id), None);
-    assert!(world.act(|desk| desk.grants(None)).unwrap().is_empty());
+    assert!(world.act(|router| router.grants(None)).unwrap().is_empty());
     world.audit = true;
     assert!(world.answer(None, &question, Reply::Once).is_ok());
 }
@@ -311,7 +319,7 @@ fn a_call_that_the_gate_refuses_in_the_end_takes_its_question_with_it() {
     let refused = CallVerdict::Refused(Text::clip("the policy changed"));
     world.keep(turn, 1, decided(1, refused.clone())).unwrap();
     assert_eq!(world.told(turn, question.id), Some(Ok(State::Void)));
-    let call = world.act(|desk| desk.call(None, question.call)).unwrap();
+    let call = world.act(|router| router.call(None, question.call)).unwrap();
     assert_eq!((call.verdict, call.record), (refused, 101));
 }
 
@@ -320,19 +328,21 @@ fn a_call_that_the_gate_refuses_in_the_end_takes_its_question_with_it() {
 fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
     let ends: [fn(&mut World, TurnId); 3] = [
         |world, turn| assert!(world.finish(turn, answer("never mind")).unwrap().is_ok()),
-        |world, turn| world.ask(|desk, port| desk.cancel(None, turn, port)).unwrap().unwrap(),
-        |world, _| world.ask(|desk, port| desk.end_session(None, &Text::clip("s"), port)).unwrap().unwrap(),
+        |world, turn| world.ask(|router, port| router.cancel(None, turn, port)).unwrap().unwrap(),
+        |world, _| {
+            world.ask(|router, port| router.end_session(None, &Text::clip("s"), port)).unwrap().unwrap()
+        },
     ];
     for end in ends {
         let (mut world, turn, question) = asked();
-        let mut waiter = world.begin(|desk, port| desk.answer_of(turn, question.id, port));
+        let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
         end(&mut world, turn);
         assert_eq!(waiter.try_recv().unwrap(), Ok(State::Void));
         let late = world.answer(None, &question, Reply::Once);
         assert_eq!(late, Err(RouterError::NotPending(State::Void)));
         assert_eq!(named(&mut world).last().unwrap().1.as_deref(), Some("void"));
         world.restart();
-        assert_eq!(world.act(|desk| desk.approval(None, question.id)).unwrap().info.state, State::Void);
+        assert_eq!(world.act(|router| router.approval(None, question.id)).unwrap().info.state, State::Void);
     }
 }
 
@@ -355,7 +365,7 @@ fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
             bytes[..8].copy_from_slice(&id.to_le_bytes());
             let unique = ipc_proto::ids::ApprovalId::from_bytes(bytes);
             let question = Question { id: unique, ..question(1, world.ms + 60_000) };
-            world.act(|desk| desk.ask(turn, &question))
+            world.act(|router| router.ask(turn, &question))
         })
     };
     let refused =
@@ -373,16 +383,16 @@ fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
 #[test]
 fn the_time_that_a_person_takes_does_not_count_for_the_turn() {
     let (mut world, turn, question) = asked();
-    let message = world.act(|desk| desk.messages(None, 1, false)).unwrap()[0].clone();
+    let message = world.act(|router| router.messages(None, 1, false)).unwrap()[0].clone();
     assert_eq!(message.state, MessageState::WaitingApproval);
-    // The agent's wall clock is 120 s; agentd is told to let the runner be.
+    // The agent's deadline is 120 s; agentd gets a later one.
     assert!(world.walls[0].1 >= Duration::from_secs(300 + 120), "{:?}", world.walls);
     world.pass(250_000);
     world.restart();
     assert_eq!(world.runners, [turn]);
     world.answer(None, &question, Reply::Once).unwrap();
     assert_eq!(world.walls.last(), Some(&(turn, Duration::from_secs(120))));
-    assert_eq!(world.act(|desk| desk.messages(None, 1, false)).unwrap()[0].state, MessageState::Running);
+    assert_eq!(world.act(|router| router.messages(None, 1, false)).unwrap()[0].state, MessageState::Running);
     world.pass(100_000);
     assert_eq!(world.runners, [turn], "what was left is counted from the answer on");
     world.pass(60_000);
@@ -399,39 +409,39 @@ fn a_plan_is_locked_once_and_given_back_with_the_turn() {
     assert_eq!(world.keep(turn, 0, plan("read")), Ok(()));
     assert_eq!(world.keep(turn, 1, plan("bash")), Err(RouterError::BadStep));
     world.restart();
-    assert_eq!(world.act(|desk| desk.take(turn, 1 << 20)).unwrap().steps.to_vec(), [plan("read")]);
+    assert_eq!(world.act(|router| router.take(turn, 1 << 20)).unwrap().steps.to_vec(), [plan("read")]);
     world.finish(turn, answer("done")).unwrap().unwrap();
-    let shown = world.act(|desk| desk.session(None, "s")).unwrap().transcript;
+    let shown = world.act(|router| router.session(None, "s")).unwrap().transcript;
     assert_eq!(shown.len(), 2, "nobody was told of the plan");
 }
 
 // Holds P5-34.
 #[test]
-fn what_memory_gave_is_kept_once_raises_the_session_and_is_no_part_of_what_was_said() {
+fn recalled_memory_is_stored_once_and_raises_the_session() {
     let mut world = World::new();
     let turn = world.say("s", "x").turn;
     let label = Label::of(Trust::Untrusted, Class::Internal, "web");
     let given = |text| Step::Recalled { text: Text::clip(text), label: label.clone() };
     let new = NewStep { number: 0, step: given("a row"), session: label.clone(), workspace: Label::bottom() };
-    world.ask(|desk, port| desk.step(turn, new, port)).unwrap().unwrap();
+    world.ask(|router, port| router.step(turn, new, port)).unwrap().unwrap();
     assert_eq!(world.keep(turn, 0, given("a row")), Ok(()));
     assert_eq!(world.keep(turn, 1, given("another")), Err(RouterError::BadStep));
     world.restart();
-    let taken = world.act(|desk| desk.take(turn, 1 << 20)).unwrap();
+    let taken = world.act(|router| router.take(turn, 1 << 20)).unwrap();
     assert_eq!((taken.steps.to_vec(), taken.session_label.trust), (vec![given("a row")], Trust::Untrusted));
     world.finish(turn, answer("done")).unwrap().unwrap();
-    let shown = world.act(|desk| desk.session(None, "s")).unwrap().transcript;
+    let shown = world.act(|router| router.session(None, "s")).unwrap().transcript;
     assert_eq!(shown.len(), 2, "it stands in the conversation");
 }
 
 #[test]
 fn a_call_is_found_by_its_id_with_what_it_came_to() {
     let (mut world, turn, question) = asked();
-    let verdict = |world: &mut World| world.act(|desk| desk.call(None, question.call)).unwrap().verdict;
+    let verdict = |world: &mut World| world.act(|router| router.call(None, question.call)).unwrap().verdict;
     assert_eq!(verdict(&mut world), CallVerdict::Asking(question.id));
     world.answer(None, &question, Reply::Once).unwrap();
     run(&mut world, turn, 1, 1).unwrap();
     assert_eq!(verdict(&mut world), CallVerdict::Run);
     let unknown = CallId::from_bytes([99; 16]);
-    assert_eq!(world.act(|desk| desk.call(None, unknown)), Err(RouterError::NoCall));
+    assert_eq!(world.act(|router| router.call(None, unknown)), Err(RouterError::NoCall));
 }

@@ -35,21 +35,21 @@ fn asked_by(input: Input) -> World {
 
 fn keep(world: &mut World, turn: TurnId, state: &[u8]) {
     let (token, state) = (Token::clip("thread-1"), Blob::new(state).unwrap());
-    world.act(|desk| desk.keep_engine_state(turn, &Name::clip("codex"), token, state)).unwrap();
+    world.act(|router| router.store_engine_state(turn, &Name::clip("codex"), token, state)).unwrap();
 }
 
 fn kept(world: &mut World, turn: TurnId, engine: &str) -> Option<SavedState> {
-    world.act(|desk| desk.engine_state(turn, &Name::clip(engine))).unwrap()
+    world.act(|router| router.engine_state(turn, &Name::clip(engine))).unwrap()
 }
 
 // Holds P1-29.
 #[test]
-fn an_engine_s_turn_runs_apart_and_its_session_is_untrusted_before_it_says_a_word() {
+fn an_engines_session_is_untrusted_before_its_first_output() {
     let mut world = world();
     let accepted = world.say("s", "hello");
     let launch = world.launched[0];
     assert_eq!((launch.runner, launch.wall_ms, launch.cpu_ms), (Process::AgentRunner, 3_600_000, 3_600_000));
-    let turn = world.act(|desk| desk.take(accepted.turn, 1000)).unwrap();
+    let turn = world.act(|router| router.take(accepted.turn, 1000)).unwrap();
     assert_eq!(turn.session_label.trust, Trust::Untrusted);
     assert!(turn.workspace_label.trust == Trust::Untrusted, "it may leave anything there");
     assert!(turn.session_label.sources.iter().any(|source| source.as_str() == "engine:codex"));
@@ -57,7 +57,7 @@ fn an_engine_s_turn_runs_apart_and_its_session_is_untrusted_before_it_says_a_wor
 
 // Holds P1-30.
 #[test]
-fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_of_it_outlives_that() {
+fn an_engines_state_belongs_to_one_session_and_ends_with_it() {
     let mut world = world();
     let first = world.say("s", "one");
     assert_eq!(kept(&mut world, first.turn, "codex"), None);
@@ -72,21 +72,21 @@ fn an_engine_goes_on_in_the_session_that_it_was_in_and_in_no_other_and_nothing_o
     assert!(kept(&mut world, second.turn, "codex").is_some());
     world.finish(second.turn, answer("2"));
     assert_eq!(
-        world.act(|desk| desk.engine_state(second.turn, &Name::clip("codex"))),
+        world.act(|router| router.engine_state(second.turn, &Name::clip("codex"))),
         Err(RouterError::NoTurn)
     );
     let ann = world.id(1001);
-    assert_eq!(world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip("s"), port)), Some(Ok(())));
-    let rows = world.act(|desk| {
+    assert_eq!(world.ask(|router, port| router.end_session(Some(ann), &Text::clip("s"), port)), Some(Ok(())));
+    let rows = world.act(|router| {
         let sql = "SELECT count(*) FROM engine_states";
-        desk.store.raw().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
+        router.store.raw().query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
     });
     assert_eq!(rows, 0);
 }
 
 // Holds B-82.
 #[test]
-fn an_engine_of_which_nothing_can_be_kept_any_more_is_not_given_what_an_earlier_turn_left() {
+fn an_empty_engine_state_removes_the_stored_one() {
     let mut world = world();
     let first = world.say("s", "one");
     keep(&mut world, first.turn, b"state");
@@ -107,12 +107,12 @@ fn what_was_said_since_an_engine_answered_last_is_counted() {
     let second = world.say("s", "two");
     world.finish(second.turn, answer("2"));
     let third = world.say("s", "three");
-    let history = world.act(|desk| desk.take(third.turn, 1000)).unwrap().history.len();
+    let history = world.act(|router| router.take(third.turn, 1000)).unwrap().history.len();
     assert_eq!((kept(&mut world, third.turn, "codex").unwrap().missed, history), (2, 4));
 }
 
 #[test]
-fn an_engine_that_takes_lines_in_can_be_told_more_and_any_other_says_that_it_cannot() {
+fn only_an_engine_that_reads_lines_can_be_steered() {
     let mut world = world();
     let _ = world.say("s", "one");
     let refused = world.steer("s", "in red", false).unwrap_err();
@@ -121,12 +121,12 @@ fn an_engine_that_takes_lines_in_can_be_told_more_and_any_other_says_that_it_can
     let mut world = asked_by(Input::StreamJson);
     let first = world.say("s", "one");
     assert_eq!(world.steer("s", "in red", false).unwrap().into, first.turn);
-    assert_eq!(world.act(|desk| desk.words(first.turn)).unwrap().len(), 1);
+    assert_eq!(world.act(|router| router.steering_messages(first.turn)).unwrap().len(), 1);
 }
 
 // Holds B-75.
 #[test]
-fn engines_and_programs_of_one_user_share_one_bound_and_a_session_s_messages_count_once() {
+fn engines_and_programs_of_a_user_share_one_bound() {
     let mut world = world();
     let ann = world.id(1001);
     let run = |key: &str| {

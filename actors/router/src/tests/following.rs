@@ -20,22 +20,22 @@ fn emit(
     events: &[TurnEvent],
 ) -> Option<Result<u64, RouterError>> {
     let events = List::clip(events.to_vec());
-    world.ask(|desk, port| desk.emit(turn, from, events, port))
+    world.ask(|router, port| router.emit(turn, from, events, port))
 }
 
 fn follow(world: &mut World, turn: TurnId, from: u64) -> Option<Result<Followed, RouterError>> {
-    world.ask(|desk, port| desk.follow(None, turn, from, 64, port))
+    world.ask(|router, port| router.follow(None, turn, from, 64, port))
 }
 
 #[test]
-fn a_follower_sees_the_start_the_text_and_the_end_and_then_the_answer_is_delivered() {
+fn a_follower_sees_a_turn_to_its_end_and_the_answer_is_delivered() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     assert_eq!(emit(&mut world, accepted.turn, 0, &[text("h"), text("i")]), Some(Ok(2)));
     let piece = follow(&mut world, accepted.turn, 0).unwrap().unwrap();
     assert_eq!(piece.events.to_vec(), [TurnEvent::Started { attempt: 1 }, text("h"), text("i")]);
     assert!(!piece.over);
-    let mut more = world.begin(|desk, port| desk.follow(None, accepted.turn, piece.next, 64, port));
+    let mut more = world.begin(|router, port| router.follow(None, accepted.turn, piece.next, 64, port));
     assert!(more.try_recv().is_err(), "there is nothing yet");
     world.finish(accepted.turn, answer("hi"));
     let piece = more.try_recv().unwrap().unwrap();
@@ -52,9 +52,9 @@ fn a_follower_sees_the_start_the_text_and_the_end_and_then_the_answer_is_deliver
 fn an_answer_is_delivered_only_to_a_follower_who_is_still_there() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
-    let gone = world.begin(|desk, port| desk.follow(None, accepted.turn, 0, 64, port));
+    let gone = world.begin(|router, port| router.follow(None, accepted.turn, 0, 64, port));
     drop(gone);
-    let left = world.begin(|desk, port| desk.follow(None, accepted.turn, u64::MAX, 64, port));
+    let left = world.begin(|router, port| router.follow(None, accepted.turn, u64::MAX, 64, port));
     drop(left);
     world.finish(accepted.turn, answer("hi"));
     assert_eq!(world.state(accepted.message), Answered);
@@ -64,7 +64,7 @@ fn an_answer_is_delivered_only_to_a_follower_who_is_still_there() {
 }
 
 #[test]
-fn the_end_of_a_turn_is_told_from_the_outbox_after_a_restart_wherever_the_follower_was() {
+fn after_a_restart_a_follower_gets_the_end_from_the_outbox() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     world.finish(accepted.turn, answer("hi"));
@@ -77,13 +77,13 @@ fn the_end_of_a_turn_is_told_from_the_outbox_after_a_restart_wherever_the_follow
 }
 
 #[test]
-fn after_a_restart_the_gate_sends_again_and_the_follower_misses_and_repeats_nothing() {
+fn after_a_restart_a_follower_misses_and_repeats_no_event() {
     let mut world = World::new();
     let turn = world.say("s", "hello").turn;
     emit(&mut world, turn, 0, &[text("a"), text("b")]);
     let seen = follow(&mut world, turn, 0).unwrap().unwrap();
     world.restart();
-    let mut more = world.begin(|desk, port| desk.follow(None, turn, seen.next, 64, port));
+    let mut more = world.begin(|router, port| router.follow(None, turn, seen.next, 64, port));
     assert_eq!(emit(&mut world, turn, 2, &[text("c")]), Some(Ok(0)), "the gate is told to begin anew");
     assert!(more.try_recv().is_err());
     assert_eq!(emit(&mut world, turn, 0, &[text("a"), text("b"), text("c")]), Some(Ok(3)));
@@ -115,10 +115,10 @@ fn a_turn_is_followed_by_its_own_person_or_by_whoever_may_follow_any() {
         (Some(guy), turn, Some(Err(RouterError::NoTurn))),
         (None, TurnId::random(), Some(Err(RouterError::NoTurn))),
     ] {
-        assert_eq!(world.ask(|desk, port| desk.follow(user, turn, 0, 64, port)), expected);
+        assert_eq!(world.ask(|router, port| router.follow(user, turn, 0, 64, port)), expected);
     }
     for user in [Some(ann), None] {
-        assert!(world.ask(|desk, port| desk.follow(user, turn, 0, 64, port)).unwrap().is_ok());
+        assert!(world.ask(|router, port| router.follow(user, turn, 0, 64, port)).unwrap().is_ok());
     }
 }
 
@@ -149,7 +149,7 @@ fn tools_that_begin_and_end_are_named_events_and_refused_ones_are_not() {
         |n: u8, outcome| TurnEvent::ToolEnd { call: CallId::from_bytes([n; 16]), outcome, duration_ms: 1 };
     let events = [start(1, None), end(1, Outcome::Success), start(2, Some("no")), end(2, Outcome::Blocked)];
     emit(&mut world, turn, 0, &events);
-    let told = world.act(|desk| desk.events.after(4));
+    let told = world.act(|router| router.events.after(4));
     let names: Vec<_> =
         told.iter().map(|it| (it.name, it.subject.as_deref(), it.detail.as_deref())).collect();
     let expected = [
@@ -160,7 +160,7 @@ fn tools_that_begin_and_end_are_named_events_and_refused_ones_are_not() {
 }
 
 #[test]
-fn a_follower_that_is_behind_holds_the_gate_up_and_nothing_is_dropped_on_it() {
+fn a_follower_that_is_behind_holds_the_gate_up_and_loses_nothing() {
     let mut world = World::new();
     let turn = world.say("s", "hello").turn;
     let chunk = TurnEvent::Output { error: false, bytes: ipc_proto::Blob::new(vec![7; 32768]).unwrap() };
@@ -168,7 +168,7 @@ fn a_follower_that_is_behind_holds_the_gate_up_and_nothing_is_dropped_on_it() {
     let mut from = 0;
     let mut held = loop {
         let mut taken =
-            world.begin(|desk, port| desk.emit(turn, from, List::clip(vec![chunk.clone(); 8]), port));
+            world.begin(|router, port| router.emit(turn, from, List::clip(vec![chunk.clone(); 8]), port));
         match taken.try_recv() {
             Ok(needs) => from = needs.unwrap(),
             Err(_) => break taken,
@@ -196,7 +196,7 @@ fn a_follower_that_went_away_holds_nobody_up_for_long() {
     let mut held = None;
     for from in (0..40).step_by(8) {
         let mut taken =
-            world.begin(|desk, port| desk.emit(turn, from, List::clip(vec![chunk.clone(); 8]), port));
+            world.begin(|router, port| router.emit(turn, from, List::clip(vec![chunk.clone(); 8]), port));
         if taken.try_recv().is_err() {
             held = Some(taken);
             break;
@@ -209,7 +209,7 @@ fn a_follower_that_went_away_holds_nobody_up_for_long() {
 #[test]
 fn whoever_waits_for_named_events_is_told_when_there_are_some() {
     let mut world = World::new();
-    let mut waiting = world.begin(|desk, port| desk.watch(0, port));
+    let mut waiting = world.begin(|router, port| router.watch(0, port));
     assert!(waiting.try_recv().is_err());
     world.say("s", "hello");
     assert_eq!(waiting.try_recv().unwrap()[0].name, EventName::SessionStarted);

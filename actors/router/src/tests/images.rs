@@ -1,5 +1,5 @@
-//! Images of a message: who may send them, what its session is labelled with before a model sees one, and what a later turn
-//! is told of them.
+//! Images of a message: the agents that take them, the label of the session before a model sees one, and the text in their place in later
+//! turns.
 
 use super::world::World;
 use super::{answer, config, said};
@@ -9,7 +9,7 @@ use ipc_proto::model::ModelError;
 use ipc_proto::router::{MessageState, RouterError, Submission};
 use ipc_proto::{Blob, Name, Text};
 
-/// A message of these words that shows an image of so many bytes.
+/// A message with this text and an image of so many bytes.
 fn showing(world: &mut World, key: &str, bytes: usize) -> Submission {
     let mut said = said(world.id(1001), "s", key, "look");
     let place = Place::Bytes(Blob::new(vec![7; bytes]).unwrap());
@@ -20,13 +20,13 @@ fn showing(world: &mut World, key: &str, bytes: usize) -> Submission {
 
 // Holds P3-42.
 #[test]
-fn images_for_an_agent_that_sees_none_are_refused_at_once_and_nothing_is_kept() {
+fn images_for_an_agent_without_vision_are_refused_at_once() {
     let mut config = config();
     config.agents.get_mut("default").unwrap().sees = false;
     let mut world = World::with(config);
     let blind = showing(&mut world, "k", 9);
     assert_eq!(world.submit(&blind), Err(RouterError::NoVision(Name::clip("default"))));
-    assert!(world.act(|desk| desk.sessions(None)).unwrap().is_empty());
+    assert!(world.act(|router| router.sessions(None)).unwrap().is_empty());
     let other = Submission { agent: Some(Name::clip("other")), ..blind };
     assert!(world.submit(&other).is_ok());
     let same_session = showing(&mut world, "l", 9);
@@ -35,7 +35,7 @@ fn images_for_an_agent_that_sees_none_are_refused_at_once_and_nothing_is_kept() 
 
 // Holds P3-42.
 #[test]
-fn an_image_that_waits_when_its_agent_ceases_to_see_fails_its_turn_and_is_not_left_out() {
+fn a_waiting_image_fails_its_turn_when_its_agent_loses_vision() {
     let mut world = World::new();
     let before = world.say("s", "hello").turn;
     let message = showing(&mut world, "k", 9);
@@ -45,7 +45,7 @@ fn an_image_that_waits_when_its_agent_ceases_to_see_fails_its_turn_and_is_not_le
     let mut world = World::over(world.into_folder(), blind);
     world.finish(before, answer("hi"));
     assert_eq!(world.state(waits.message), MessageState::Failed);
-    let note = world.act(|desk| desk.trace(None, waits.message)).unwrap().last().unwrap().note.clone();
+    let note = world.act(|router| router.trace(None, waits.message)).unwrap().last().unwrap().note.clone();
     assert_eq!(note.as_str(), ModelError::NoVision.to_string());
 }
 
@@ -64,13 +64,13 @@ fn images_over_their_bound_together_are_refused() {
 
 // Holds P5-03.
 #[test]
-fn a_session_is_untrusted_before_an_image_is_shown_in_it_and_the_words_beside_it_stay_the_person_s() {
+fn an_image_makes_its_session_untrusted_and_not_the_text_beside_it() {
     let mut world = World::new();
     let plain = world.say("t", "hello").turn;
-    assert_eq!(world.act(|desk| desk.take(plain, 0)).unwrap().session_label.trust, Trust::User);
+    assert_eq!(world.act(|router| router.take(plain, 0)).unwrap().session_label.trust, Trust::User);
     let message = showing(&mut world, "k", 9);
     let shows = world.submit(&message).unwrap().turn;
-    let turn = world.act(|desk| desk.take(shows, 0)).unwrap();
+    let turn = world.act(|router| router.take(shows, 0)).unwrap();
     assert_eq!((turn.session_label.trust, turn.label.trust), (Trust::Untrusted, Trust::User));
     assert!(turn.session_label.sources.iter().any(|source| source.as_str() == "image"));
     assert_eq!(turn.workspace_label.trust, Trust::Untrusted, "what was seen may be left there");
@@ -85,10 +85,10 @@ fn a_later_turn_is_told_that_there_was_an_image_and_is_not_shown_it_again() {
     let first = world.submit(&message).unwrap().turn;
     world.finish(first, answer("a lighthouse"));
     let second = world.say("s", "and its colour?").turn;
-    let turn = world.act(|desk| desk.take(second, 1000)).unwrap();
+    let turn = world.act(|router| router.take(second, 1000)).unwrap();
     assert_eq!(turn.history[0].message.text.as_str(), "look\n[image: image/png, not shown]");
     assert_eq!(turn.content.images().count(), 0);
     let ann = world.id(1001);
-    let shown = world.act(|desk| desk.session(Some(ann), "s")).unwrap().transcript;
+    let shown = world.act(|router| router.session(Some(ann), "s")).unwrap().transcript;
     assert_eq!(shown[0].message.text.as_str(), "look\n[image: image/png]", "as its person reads it");
 }

@@ -2,8 +2,7 @@
 
 use super::world::World;
 use super::{answer, config, said, user};
-use crate::api::Sight;
-use crate::keys::Wanted;
+use crate::state::requests::NewKey;
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::audit::Action;
 use ipc_proto::config::UserRole;
@@ -31,8 +30,8 @@ fn create_as(
     n: u8,
 ) -> Result<KeyInfo, RouterError> {
     let presented = Presented([n; 32]);
-    let wanted = Wanted { user, by: Name::clip("mia"), name: Name::clip(name), scope, presented };
-    world.ask(|desk, port| desk.create_key(wanted, port)).unwrap()
+    let wanted = NewKey { user, by: Name::clip("mia"), name: Name::clip(name), scope, presented };
+    world.ask(|router, port| router.create_key(wanted, port)).unwrap()
 }
 
 /// Ann's key `n`.
@@ -43,24 +42,24 @@ fn create(world: &mut World, name: &str, n: u8) -> KeyInfo {
 
 fn revoke(world: &mut World, user: Option<UserId>, name: &str) -> Result<(), RouterError> {
     let (by, name) = (Name::clip("mia"), Name::clip(name));
-    world.ask(|desk, port| desk.revoke_key(user, &by, &name, port)).unwrap()
+    world.ask(|router, port| router.revoke_key(user, &by, &name, port)).unwrap()
 }
 
 fn holder(world: &mut World, caller: Caller) -> Result<Holder, RouterError> {
-    world.act(|desk| desk.holder(caller))
+    world.act(|router| router.holder(caller))
 }
 
-/// What a client says; whose it is stands in it wrongly.
+/// A message of a client, which names a wrong user.
 fn words(session: &str, key: &str) -> Submission {
     said(UserId::from_bytes([9; 16]), session, key, "hello")
 }
 
 fn submit(world: &mut World, caller: Caller, said: Submission) -> Result<Accepted, RouterError> {
-    world.ask(|desk, port| desk.api_submit(caller, said, port)).unwrap()
+    world.ask(|router, port| router.api_submit(caller, said, port)).unwrap()
 }
 
-fn follows(world: &mut World, caller: Caller, turn: TurnId) -> bool {
-    let followed = world.begin(|desk, port| desk.api_follow(caller, turn, (0, 64), port)).try_recv();
+fn after_exit(world: &mut World, caller: Caller, turn: TurnId) -> bool {
+    let followed = world.begin(|router, port| router.api_follow(caller, turn, (0, 64), port)).try_recv();
     followed.is_ok_and(|followed| followed.is_ok())
 }
 
@@ -70,14 +69,14 @@ fn refusals(world: &World) -> usize {
 
 // Holds P7-82.
 #[test]
-fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_other() {
+fn a_clients_key_for_a_message_stands_for_that_message_alone() {
     let mut world = World::new();
     create(&mut world, "bar", 1);
     let first = submit(&mut world, client(1), words("s", "k")).unwrap();
     let steer = |world: &mut World, text: &str| {
         let steer =
             Steer { session: Text::clip("s"), text: Text::clip(text), urgent: false, key: Text::clip("k") };
-        world.act(|desk| desk.api_steer(client(1), steer)).map(|_| ())
+        world.act(|router| router.api_steer(client(1), steer)).map(|_| ())
     };
     for round in ["before", "after the scanner has looked at it", "after a restart"] {
         let again = submit(&mut world, client(1), words("s", "k")).unwrap();
@@ -90,7 +89,7 @@ fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_othe
         let longer = submit(&mut world, client(1), words("s", &format!("k-{round}"))).unwrap();
         assert_ne!(longer.turn, first.turn, "another word that begins so is another message");
         match round {
-            "before" => drop(world.act(|desk| desk.take(first.turn, 1 << 20))),
+            "before" => drop(world.act(|router| router.take(first.turn, 1 << 20))),
             _ => world.restart(),
         }
     }
@@ -98,7 +97,7 @@ fn a_client_s_word_for_its_message_stands_for_that_message_alone_and_for_no_othe
 
 // Holds P3-09.
 #[test]
-fn a_key_is_its_users_from_its_creation_on_over_restarts_until_it_is_revoked() {
+fn a_key_works_over_restarts_until_it_is_revoked() {
     let mut world = World::new();
     assert_eq!(holder(&mut world, client(1)), Err(RouterError::NoKey));
     let made = create(&mut world, "bar", 1);
@@ -173,7 +172,7 @@ fn a_user_sees_and_revokes_their_own_keys_alone() {
     create(&mut world, "bar", 1);
     create_as(&mut world, guy, "baz", KeyScope::default(), 2).unwrap();
     let names = |world: &mut World, user| {
-        let keys = world.act(|desk| desk.list_keys(user));
+        let keys = world.act(|router| router.list_keys(user));
         keys.iter().map(|key| key.name.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(names(&mut world, Some(ann)), ["bar"]);
@@ -184,21 +183,21 @@ fn a_user_sees_and_revokes_their_own_keys_alone() {
 
 // Holds B-25.
 #[test]
-fn there_are_so_many_keys_and_of_those_that_were_revoked_the_oldest_gives_way() {
+fn keys_are_bounded_and_the_oldest_revoked_one_gives_way() {
     let mut world = World::new();
     let ann = world.id(1001);
     let name = |n: usize| format!("k{n}");
     let one = |world: &mut World, n: usize| {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&n.to_le_bytes());
-        let wanted = Wanted {
+        let wanted = NewKey {
             user: ann,
             by: Name::clip("mia"),
             name: Name::clip(&name(n)),
             scope: KeyScope::default(),
             presented: Presented(bytes),
         };
-        world.ask(|desk, port| desk.create_key(wanted, port)).unwrap().map(drop)
+        world.ask(|router, port| router.create_key(wanted, port)).unwrap().map(drop)
     };
     for n in 0..KEYS {
         assert_eq!(one(&mut world, n), Ok(()));
@@ -210,7 +209,7 @@ fn there_are_so_many_keys_and_of_those_that_were_revoked_the_oldest_gives_way() 
     }
     assert_eq!(one(&mut world, KEYS), Ok(()));
     world.restart();
-    let keys = world.act(|desk| desk.list_keys(None));
+    let keys = world.act(|router| router.list_keys(None));
     let revoked: Vec<&str> =
         keys.iter().filter(|key| key.revoked_ms.is_some()).map(|key| key.name.as_str()).collect();
     assert_eq!((keys.len(), revoked), (KEYS, vec!["k3"]));
@@ -220,7 +219,7 @@ fn there_are_so_many_keys_and_of_those_that_were_revoked_the_oldest_gives_way() 
 fn the_last_use_is_kept_to_the_minute_and_written_once_a_minute() {
     let mut world = World::new();
     create(&mut world, "bar", 1);
-    let used = |world: &mut World| world.act(|desk| desk.list_keys(None))[0].used_ms;
+    let used = |world: &mut World| world.act(|router| router.list_keys(None))[0].used_ms;
     assert_eq!(used(&mut world), 0);
     holder(&mut world, client(1)).unwrap();
     let minute = world.ms - world.ms % 60_000;
@@ -248,7 +247,7 @@ fn a_uid_is_whom_the_kernel_names_and_a_guest_reaches_no_model() {
 
 // Holds B-26.
 #[test]
-fn a_flood_of_wrong_keys_is_recorded_to_a_bound_and_hides_no_other_refusal() {
+fn records_of_wrong_keys_are_bounded_and_hide_no_other_refusal() {
     let mut world = World::new();
     for n in 0..200 {
         assert_eq!(holder(&mut world, client(n)), Err(RouterError::NoKey));
@@ -266,14 +265,14 @@ fn a_flood_of_wrong_keys_is_recorded_to_a_bound_and_hides_no_other_refusal() {
 
 // Holds P3-10.
 #[test]
-fn a_message_of_a_client_is_its_users_in_a_session_of_its_own_whatever_gateway_says() {
+fn a_clients_message_has_its_keys_user_and_a_session_of_its_own() {
     let mut world = World::new();
     create(&mut world, "bar", 1);
     let mut said = words("s", "k");
     said.workspace = Some(ipc_proto::ids::WorkspaceId::random());
     let accepted = submit(&mut world, client(1), said).unwrap();
     let ann = world.id(1001);
-    let session = world.act(|desk| desk.session(Some(ann), "api:bar:s")).unwrap();
+    let session = world.act(|router| router.session(Some(ann), "api:bar:s")).unwrap();
     assert_eq!((session.info.id, session.info.agent.as_str()), (accepted.session, "default"));
     let again = submit(&mut world, client(1), words("api:bar:s", "k2")).unwrap();
     assert_eq!(again.session, accepted.session);
@@ -288,14 +287,14 @@ fn a_message_of_a_client_is_its_users_in_a_session_of_its_own_whatever_gateway_s
 
 // Holds B-57.
 #[test]
-fn what_a_client_s_turn_spends_is_its_key_s_over_restarts_and_after_the_key_was_revoked() {
+fn a_turn_is_paid_by_its_key_even_after_restarts_and_revocation() {
     let mut world = World::new();
     let ann = world.id(1001);
     let bound = KeyScope { day_micros: Some(7), ..KeyScope::default() };
     let made = create_as(&mut world, ann, "bar", bound, 1).unwrap();
     let turn = submit(&mut world, client(1), words("s", "k")).unwrap().turn;
     let by_uid = submit(&mut world, Caller::Peer(1001), words("t", "k")).unwrap().turn;
-    let paying = |world: &mut World, turn| world.act(|desk| desk.take(turn, 1 << 20)).unwrap().key;
+    let paying = |world: &mut World, turn| world.act(|router| router.take(turn, 1 << 20)).unwrap().key;
     let expected = Some(PayingKey { id: made.id, day_micros: Some(7) });
     assert_eq!(paying(&mut world, turn), expected);
     assert_eq!(paying(&mut world, by_uid), None);
@@ -306,7 +305,7 @@ fn what_a_client_s_turn_spends_is_its_key_s_over_restarts_and_after_the_key_was_
 
 // Holds P3-10.
 #[test]
-fn a_client_speaks_to_the_agents_of_its_key_and_asks_for_nothing_but_an_answer() {
+fn a_client_reaches_the_agents_of_its_key_for_answers_only() {
     let mut world = World::new();
     let ann = world.id(1001);
     create_as(&mut world, ann, "one", scope(&["other"]), 1).unwrap();
@@ -340,26 +339,25 @@ fn a_client_follows_the_turns_of_its_own_sessions_alone() {
     create(&mut world, "baz", 2);
     let turn = submit(&mut world, client(1), words("s", "k")).unwrap().turn;
     let hers = world.say("chat", "hello").turn;
-    assert!(follows(&mut world, client(1), turn));
+    assert!(after_exit(&mut world, client(1), turn));
     for (caller, turn) in [(client(1), hers), (client(2), turn), (Caller::Peer(1001), turn), (ROOT, turn)] {
-        assert!(!follows(&mut world, caller, turn), "{caller:?}");
+        assert!(!after_exit(&mut world, caller, turn), "{caller:?}");
     }
     revoke(&mut world, None, "bar").unwrap();
-    assert!(!follows(&mut world, client(1), turn), "a revoked key sees nothing any more");
+    assert!(!after_exit(&mut world, client(1), turn), "a revoked key sees nothing any more");
 }
 
 // Holds P3-10.
 #[test]
-fn a_client_sees_events_of_its_own_sessions_and_the_owner_by_uid_those_of_the_host() {
+fn a_client_sees_its_own_events_and_the_owner_by_uid_all() {
     let mut world = World::new();
     create(&mut world, "bar", 1);
-    let owner = world.act(|desk| desk.identify(0)).unwrap().id;
+    let owner = world.act(|router| router.identify(0)).unwrap().id;
     create_as(&mut world, owner, "root", KeyScope::default(), 3).unwrap();
     let turn = submit(&mut world, client(1), words("s", "k")).unwrap();
     let hers = world.say("chat", "hello");
     let seen = |world: &mut World, caller| {
-        let sight: Sight = world.act(|desk| desk.sight(caller)).unwrap();
-        let events = world.act(|desk| desk.seen(&sight, desk.events.after(0)));
+        let events = world.act(|router| router.api_events(caller, router.events.after(0))).unwrap();
         let of = |session| events.iter().any(|event| event.session == Some(session));
         (of(turn.session), of(hers.session))
     };
@@ -375,14 +373,14 @@ fn a_client_sees_events_of_its_own_sessions_and_the_owner_by_uid_those_of_the_ho
 }
 
 #[test]
-fn the_queue_is_told_in_numbers_the_hosts_to_the_owner_and_to_others_their_own() {
+fn queue_counts_are_the_hosts_for_the_owner_and_a_users_own_else() {
     let mut users = config().users;
     users.push(user("bob", &[1003], UserRole::User));
     let mut world = World::with(ipc_proto::config::Router { users, ..config() });
     world.say("chat", "hello");
     world.pause(None, Some("chat"), true).unwrap().unwrap();
     let running = |world: &mut World, caller| {
-        let queue = world.act(|desk| desk.api_queue(caller)).unwrap();
+        let queue = world.act(|router| router.api_queue(caller)).unwrap();
         assert!(queue.paused_sessions.is_empty());
         queue.running
     };

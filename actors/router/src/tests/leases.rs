@@ -1,9 +1,8 @@
-//! Leases: a turn of which nothing is heard is taken up again, once its runner has ended, and one of which anything
-//! is heard is let be.
+//! Leases: a silent turn is retried once its runner has ended, and any sign of life renews the lease.
 
 use super::world::World;
 use super::{question, reply};
-use crate::lease::LEASE;
+use crate::state::lease::LEASE;
 use ipc_proto::List;
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;
@@ -21,14 +20,14 @@ fn silent() -> World {
 
 // Holds B-28, P7-61.
 #[test]
-fn a_turn_of_which_nothing_is_heard_loses_its_runner_and_is_taken_up_again() {
+fn a_silent_turn_loses_its_runner_and_is_retried() {
     let mut world = silent();
     let accepted = world.say("s", "hello");
     world.pass(lease_ms() - 500);
     assert!(world.killed.is_empty());
     world.pass(500);
     assert_eq!((world.killed.clone(), world.state(accepted.message)), (vec![accepted.turn], Queued));
-    let trace = world.act(|desk| desk.trace(None, accepted.message)).unwrap();
+    let trace = world.act(|router| router.trace(None, accepted.message)).unwrap();
     assert!(trace.last().unwrap().note.contains("nothing was heard"));
     world.pass(1000);
     assert_eq!((world.runners.clone(), world.state(accepted.message)), (vec![accepted.turn], Running));
@@ -41,10 +40,10 @@ fn a_turn_of_which_nothing_is_heard_loses_its_runner_and_is_taken_up_again() {
 fn every_sign_of_life_renews_the_lease() {
     type Sign = fn(&mut World, TurnId, u8);
     let signs: [Sign; 5] = [
-        |world, turn, _| drop(world.act(|desk| desk.take(turn, 0))),
+        |world, turn, _| drop(world.act(|router| router.take(turn, 0))),
         |world, turn, n| drop(world.keep(turn, u32::from(n), reply(n))),
-        |world, turn, _| drop(world.begin(|desk, port| desk.emit(turn, 0, List::default(), port))),
-        |world, turn, n| drop(world.act(|desk| desk.ask(turn, &question(n, desk.now.ms + 1_000_000)))),
+        |world, turn, _| drop(world.begin(|router, port| router.emit(turn, 0, List::default(), port))),
+        |world, turn, n| drop(world.act(|router| router.ask(turn, &question(n, router.now.ms + 1_000_000)))),
         |world, turn, n| drop(world.told(turn, super::approval(n))),
     ];
     for sign in signs {

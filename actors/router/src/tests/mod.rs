@@ -1,10 +1,11 @@
-//! Lives of the desk, played out: every test drives the real desk and the real database, and plays audit, the
-//! scanner, agentd and the gate by answering its errands, so that a crash can be put at any place.
+//! Lives of the router, played out: every test drives the real router and the real database, and plays audit, the
+//! scanner, agentd and the gate by answering its effects, so that a crash can be put at any place.
 
 mod accepting;
 mod approving;
 mod chaos;
 mod crash;
+mod dead_letters;
 mod engines;
 mod following;
 mod granting;
@@ -12,7 +13,6 @@ mod images;
 mod input;
 mod keys;
 mod leases;
-mod letters;
 mod lives;
 mod migrating;
 mod pausing;
@@ -71,6 +71,7 @@ pub(crate) fn config() -> config::Router {
         queue_per_session: 5,
         queue_per_user: 64,
         turns_per_user: 2,
+        turns_asking: 9,
         queue_total: 8,
         turns_at_once: 3,
     }

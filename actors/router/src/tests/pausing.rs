@@ -8,14 +8,14 @@ use ipc_proto::router::RouterError;
 use manifest::command::Ended;
 
 fn queue_words(world: &mut World) -> (bool, Vec<String>, u32, u32) {
-    let queue = world.act(|desk| desk.queue(None)).unwrap();
+    let queue = world.act(|router| router.queue(None)).unwrap();
     let names = queue.paused_sessions.iter().map(ToString::to_string).collect();
     (queue.paused, names, queue.waiting, queue.running)
 }
 
 // Holds P7-56.
 #[test]
-fn in_a_paused_session_messages_are_taken_and_none_is_begun_until_it_is_resumed() {
+fn a_paused_session_accepts_messages_and_begins_none() {
     let mut world = World::new();
     let running = world.say("s", "one");
     assert_eq!(world.pause(None, Some("s"), true), Some(Ok(())));
@@ -32,7 +32,7 @@ fn in_a_paused_session_messages_are_taken_and_none_is_begun_until_it_is_resumed(
 }
 
 #[test]
-fn with_everything_paused_nothing_is_begun_anywhere_and_what_has_begun_goes_on() {
+fn a_pause_of_everything_lets_running_turns_go_on() {
     let mut world = World::new();
     let running = world.say("s", "one");
     assert_eq!(world.pause(None, None, true), Some(Ok(())));
@@ -56,8 +56,8 @@ fn a_user_pauses_their_own_sessions_those_to_come_included_and_no_others() {
     let theirs = world.submit(&said(guy, "new", "k", "one")).unwrap();
     let mine = world.say("s", "two");
     assert_eq!((world.state(theirs.message), world.state(mine.message)), (Queued, Running));
-    assert!(world.act(|desk| desk.queue(Some(guy))).unwrap().paused);
-    assert!(!world.act(|desk| desk.queue(Some(ann))).unwrap().paused);
+    assert!(world.act(|router| router.queue(Some(guy))).unwrap().paused);
+    assert!(!world.act(|router| router.queue(Some(ann))).unwrap().paused);
     assert!(matches!(world.pause(Some(ann), Some("new"), false), Some(Err(RouterError::NoSession(_)))));
     assert_eq!(world.pause(Some(guy), None, false), Some(Ok(())));
     assert_eq!(world.state(theirs.message), Running);
@@ -87,7 +87,7 @@ fn a_paused_session_that_ends_is_forgotten_and_cannot_be_paused() {
     let mut world = World::new();
     world.say("s", "one");
     world.pause(None, Some("s"), true).unwrap().unwrap();
-    world.ask(|desk, port| desk.end_session(None, &ipc_proto::Text::clip("s"), port)).unwrap().unwrap();
+    world.ask(|router, port| router.end_session(None, &ipc_proto::Text::clip("s"), port)).unwrap().unwrap();
     assert_eq!(queue_words(&mut world), (false, vec![], 0, 0));
     assert_eq!(world.pause(None, Some("s"), true), Some(Err(RouterError::SessionOver)));
 }

@@ -1,8 +1,8 @@
-//! What is refused, with which word, and that a refusal leaves nothing behind.
+//! Requests that are refused: each with its error, and without a trace.
 
 use super::world::World;
 use super::{answer, config, said};
-use crate::attached::UNUSED;
+use crate::state::attachments::UNUSED;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Trust;
@@ -16,13 +16,13 @@ fn directory_of(uid: u32) -> WorkspaceId {
 }
 
 fn counted(world: &mut World) -> (usize, usize) {
-    let messages = world.act(|desk| desk.messages(None, 256, false)).unwrap().len();
-    (messages, world.act(|desk| desk.sessions(None)).unwrap().len())
+    let messages = world.act(|router| router.messages(None, 256, false)).unwrap().len();
+    (messages, world.act(|router| router.sessions(None)).unwrap().len())
 }
 
 // Holds B-10.
 #[test]
-fn a_message_that_is_not_one_is_refused_with_the_reason_and_leaves_nothing() {
+fn a_malformed_message_is_refused_with_the_reason_without_a_trace() {
     let mut world = World::new();
     let ann = world.id(1001);
     let good = said(ann, "s", "k", "hello");
@@ -103,12 +103,12 @@ fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
     let (ann, guy) = (world.id(1001), world.id(1002));
     let id = directory_of(1001);
     let attached = Some(id);
-    world.act(|desk| desk.attach(ann, id)).unwrap();
+    world.act(|router| router.attach(ann, id)).unwrap();
     world.submit(&Submission { workspace: attached, ..said(ann, "s", "1", "x") }).unwrap();
     world.submit(&Submission { workspace: attached, ..said(ann, "t", "2", "x") }).unwrap();
     let theirs = Submission { workspace: attached, ..said(guy, "s", "1", "x") };
     assert_eq!(world.submit(&theirs), Err(RouterError::NoWorkspace));
-    let taken = world.act(|desk| desk.attach(guy, id));
+    let taken = world.act(|router| router.attach(guy, id));
     assert_eq!(taken, Err(RouterError::NoWorkspace), "nobody attaches what is another's");
     assert!(
         world
@@ -116,7 +116,7 @@ fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
             .iter()
             .all(|it| it.attached && Some(it.workspace) == attached && it.wall_ms == 120_000)
     );
-    let listed = world.act(|desk| desk.workspaces(Some(ann))).unwrap();
+    let listed = world.act(|router| router.workspaces(Some(ann))).unwrap();
     assert!(
         listed[0].attached && listed[0].label.trust == Trust::Untrusted,
         "its files may be from anywhere"
@@ -133,7 +133,7 @@ fn an_attached_workspace_is_its_users_alone_and_says_so_at_launch() {
 }
 
 #[test]
-fn an_agent_that_is_configured_no_longer_fails_what_waits_for_it_and_takes_no_more() {
+fn a_removed_agent_fails_waiting_messages_and_accepts_none() {
     let mut world = World::new();
     world.audit = false;
     let ann = world.id(1001);
@@ -148,12 +148,12 @@ fn an_agent_that_is_configured_no_longer_fails_what_waits_for_it_and_takes_no_mo
 
 // Holds P9-05.
 #[test]
-fn on_a_disk_that_is_low_nothing_is_accepted_or_begun_and_what_was_accepted_goes_on_once_there_is_room() {
+fn a_low_disk_pauses_acceptance_and_starts_until_there_is_room() {
     let mut world = World::new();
     let ann = world.id(1001);
     let (running, waiting) = (world.say("s", "one"), world.say("s", "two"));
     let room = Room { low: true, free_mib: 12, kept_mib: 64 };
-    world.act(|desk| desk.hear_of_disk(room));
+    world.act(|router| router.set_disk_room(room));
     let refused = Err(RouterError::NoRoom { free_mib: 12, kept_mib: 64 });
     assert_eq!(world.submit(&said(ann, "s", "k", "hello")), refused);
     assert_eq!(world.submit(&said(ann, "s", "s/two", "two")), Ok(waiting), "what is known was accepted");
@@ -161,7 +161,7 @@ fn on_a_disk_that_is_low_nothing_is_accepted_or_begun_and_what_was_accepted_goes
     assert_eq!(world.finish(running.turn, answer("done")), Some(Ok(())), "what runs comes to its end");
     world.pass(5000);
     assert_eq!((world.state(waiting.message), world.launched.len()), (MessageState::Queued, 1));
-    world.act(|desk| desk.hear_of_disk(Room { low: false, ..room }));
+    world.act(|router| router.set_disk_room(Room { low: false, ..room }));
     assert_eq!(world.state(waiting.message), MessageState::Running);
     assert!(world.submit(&said(ann, "s", "k", "hello")).is_ok());
 }
@@ -173,8 +173,8 @@ fn a_full_disk_refuses_the_message_before_it_is_acknowledged_and_heals() {
     let ann = world.id(1001);
     world.say("s", "before");
     let limit = |world: &mut World, more: u32| {
-        world.act(|desk| {
-            let db = desk.store.raw();
+        world.act(|router| {
+            let db = router.store.raw();
             let have: u32 = db.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
             db.pragma_update(None, "max_page_count", have + more).unwrap();
         });
@@ -203,10 +203,12 @@ fn a_database_that_is_not_one_is_refused_at_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("queue.db");
     std::fs::write(&file, "not a database, and long enough to be looked at as one".repeat(20)).unwrap();
-    let now = crate::desk::Moment::now();
-    assert!(crate::desk::Desk::open(&file, config(), now).is_err());
+    let now = crate::state::moment::Moment::now();
+    assert!(crate::state::RouterState::open(&file, config(), now).is_err());
     let none = conf::Router { users: vec![], ..config() };
-    assert!(crate::desk::Desk::open(&folder.path().join("no/such/folder/queue.db"), none, now).is_err());
+    assert!(
+        crate::state::RouterState::open(&folder.path().join("no/such/folder/queue.db"), none, now).is_err()
+    );
 }
 
 // Holds P1-40.
@@ -217,7 +219,7 @@ fn a_directory_that_control_did_not_see_attached_is_nobodys_workspace() {
     let id = directory_of(1001);
     let named = |user, key| Submission { workspace: Some(id), ..said(user, "s", key, "x") };
     assert_eq!(world.submit(&named(guy, "1")), Err(RouterError::NoWorkspace), "an id alone proves nothing");
-    world.act(|desk| desk.attach(ann, id)).unwrap();
+    world.act(|router| router.attach(ann, id)).unwrap();
     assert_eq!(world.submit(&named(guy, "1")), Err(RouterError::NoWorkspace), "another attached it");
     world.submit(&named(ann, "1")).unwrap();
 }
@@ -227,10 +229,10 @@ fn a_directory_that_control_did_not_see_attached_is_nobodys_workspace() {
 fn a_directory_is_a_workspace_only_of_the_user_whose_uid_owns_it() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
-    let taken = world.act(|desk| desk.attach(guy, directory_of(1001)));
+    let taken = world.act(|router| router.attach(guy, directory_of(1001)));
     assert_eq!(taken, Err(RouterError::NoWorkspace), "whatever control says");
     assert_eq!(world.let_go, [directory_of(1001)], "and agentd keeps no directory for it");
-    world.act(|desk| desk.attach(ann, directory_of(1001))).unwrap();
+    world.act(|router| router.attach(ann, directory_of(1001))).unwrap();
     let said = Submission { workspace: Some(directory_of(1001)), ..said(ann, "s", "1", "x") };
     world.submit(&said).unwrap();
 }
@@ -242,7 +244,7 @@ fn a_directory_in_which_nothing_is_asked_for_is_closed_after_an_hour() {
     let ann = world.id(1001);
     let [used, unused] = [directory_of(1001), WorkspaceId::from_bytes(attached_id(7, 1001, 10))];
     for id in [used, unused] {
-        world.act(|desk| desk.attach(ann, id)).unwrap();
+        world.act(|router| router.attach(ann, id)).unwrap();
     }
     world.submit(&Submission { workspace: Some(used), ..said(ann, "s", "1", "x") }).unwrap();
     world.pass(1);
@@ -257,13 +259,13 @@ fn a_directory_is_closed_with_the_last_session_that_works_in_it() {
     let mut world = World::new();
     let ann = world.id(1001);
     let id = directory_of(1001);
-    world.act(|desk| desk.attach(ann, id)).unwrap();
+    world.act(|router| router.attach(ann, id)).unwrap();
     for session in ["s", "t"] {
         let submission = Submission { workspace: Some(id), ..said(ann, session, session, "x") };
         world.submit(&submission).unwrap();
     }
     for (session, closed) in [("s", 0), ("t", 1)] {
-        world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip(session), port)).unwrap().unwrap();
+        world.ask(|router, port| router.end_session(Some(ann), &Text::clip(session), port)).unwrap().unwrap();
         assert_eq!(world.let_go.len(), closed, "{session}");
     }
     assert_eq!(world.let_go, [id]);

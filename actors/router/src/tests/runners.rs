@@ -1,12 +1,12 @@
-//! Runners that end too early, are lost, or must end: what is taken up again, how often, and that nobody runs
-//! twice at once.
+//! Runners that end too early, are lost, or must end: their turns are retried up to a bound, and none runs twice at once.
 
 use super::world::{World, verdict};
 use super::{answer, reply, said};
-use crate::desk::{Desk, Moment};
-use crate::errands::Errand;
-use crate::falling::{LOSSES, RETRIES};
-use crate::turn::NewStep;
+use crate::state::RouterState;
+use crate::state::effects::Effect;
+use crate::state::moment::Moment;
+use crate::state::requests::NewStep;
+use crate::state::runner_exit::{LOSSES, RETRIES};
 use ipc_proto::audit::Action;
 use ipc_proto::content::Content;
 use ipc_proto::ids::TurnId;
@@ -18,19 +18,20 @@ use ipc_proto::{List, Text};
 use manifest::command::Ended;
 
 fn finished(world: &mut World, turn: TurnId) -> Finished {
-    let followed = world.ask(|desk, port| desk.follow(None, turn, u64::MAX - 1, 64, port)).unwrap().unwrap();
+    let followed =
+        world.ask(|router, port| router.follow(None, turn, u64::MAX - 1, 64, port)).unwrap().unwrap();
     match followed.events.last() {
         Some(TurnEvent::Done(finished)) => finished.clone(),
-        _ => world.act(|desk| {
-            let head = desk.store.message_of(turn).unwrap().unwrap();
-            desk.store.finished(head.seq).unwrap().unwrap()
+        _ => world.act(|router| {
+            let head = router.store.message_of(turn).unwrap().unwrap();
+            router.store.finished(head.seq).unwrap().unwrap()
         }),
     }
 }
 
 // Holds B-19.
 #[test]
-fn a_runner_that_dies_is_replaced_twice_and_then_its_message_is_quarantined_with_a_clear_word() {
+fn a_message_is_quarantined_when_its_third_runner_dies() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     for attempt in 1..=RETRIES {
@@ -51,6 +52,31 @@ fn a_runner_that_dies_is_replaced_twice_and_then_its_message_is_quarantined_with
     let end = finished(&mut world, accepted.turn);
     assert_eq!(end.attempts, 3);
     assert!(matches!(end.end, End::Quarantined(why) if why.contains("3 attempts") && why.contains("139")));
+}
+
+// Holds B-19.
+#[test]
+fn a_launch_that_the_host_refuses_for_now_is_no_attempt() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    for tried in 1..=RETRIES as usize + 3 {
+        world.runner_ends(accepted.turn, Ended::NotLaunched, 11);
+        assert_eq!((world.state(accepted.message), world.launched.len()), (Queued, tried));
+        world.pass(8_000);
+        assert_eq!(world.launched.len(), tried + 1, "it is tried again");
+    }
+    let turn = world.act(|router| router.take(accepted.turn, 0)).unwrap();
+    assert_eq!(turn.attempt, 1);
+    assert_eq!(world.finish(accepted.turn, answer("hi")), Some(Ok(())));
+    assert_eq!(world.state(accepted.message), Answered);
+}
+
+#[test]
+fn a_message_whose_launch_was_refused_can_be_recalled() {
+    let mut world = World::new();
+    let accepted = world.say("s", "hello");
+    world.runner_ends(accepted.turn, Ended::NotLaunched, 11);
+    assert_eq!(world.recall(None, accepted.message), Some(Ok("hello".to_owned())));
 }
 
 #[test]
@@ -78,7 +104,7 @@ fn what_a_person_typed_is_not_run_again_once_it_may_have_begun() {
     let command =
         |key| Submission { task: task.clone(), content: Content::default(), ..said(ann, key, key, "") };
     let begun = world.submit(&command("begun")).unwrap();
-    world.act(|desk| desk.take(begun.turn, 0)).unwrap();
+    world.act(|router| router.take(begun.turn, 0)).unwrap();
     world.runner_ends(begun.turn, Ended::Killed, 9);
     assert_eq!(world.trace(begun.message), [Accepted, Queued, Running, Failed]);
     let idle = world.submit(&command("idle")).unwrap();
@@ -96,13 +122,13 @@ fn a_retried_turn_holds_its_lane_and_keeps_its_steps() {
     let first = world.say("s", "one");
     let second = world.say("s", "two");
     let new = NewStep { number: 0, step: reply(1), session: Label::bottom(), workspace: Label::bottom() };
-    world.ask(|desk, port| desk.step(first.turn, new, port));
+    world.ask(|router, port| router.step(first.turn, new, port));
     world.runner_ends(first.turn, Ended::Killed, 9);
     assert_eq!(world.launched.len(), 1, "the later message waits");
     world.pass(1000);
-    let turn = world.act(|desk| desk.take(first.turn, 0)).unwrap();
+    let turn = world.act(|router| router.take(first.turn, 0)).unwrap();
     assert_eq!((turn.attempt, turn.steps.to_vec()), (2, vec![reply(1)]));
-    assert_eq!(world.act(|desk| desk.take(second.turn, 0)), Err(RouterError::NoTurn));
+    assert_eq!(world.act(|router| router.take(second.turn, 0)), Err(RouterError::NoTurn));
 }
 
 // Holds P6-28.
@@ -121,7 +147,7 @@ fn a_retry_is_on_the_record_before_it_happens() {
 }
 
 #[test]
-fn an_answer_that_comes_after_its_runner_died_is_taken_and_no_other_runner_is_launched() {
+fn an_answer_after_its_runners_death_is_accepted() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     world.runner_ends(accepted.turn, Ended::Killed, 9);
@@ -139,7 +165,7 @@ fn a_turn_ends_once_and_whoever_comes_second_is_told() {
     assert_eq!(world.finish(accepted.turn, answer("hi")), Some(Ok(())), "the same word twice is one");
     assert_eq!(world.finish(accepted.turn, answer("something else")), Some(Err(RouterError::NoTurn)));
     assert_eq!(
-        world.ask(|desk, port| desk.cancel(None, accepted.turn, port)),
+        world.ask(|router, port| router.cancel(None, accepted.turn, port)),
         Some(Err(RouterError::NoTurn))
     );
     assert_eq!(world.finish(TurnId::random(), answer("hi")), Some(Err(RouterError::NoTurn)));
@@ -149,7 +175,7 @@ fn a_turn_ends_once_and_whoever_comes_second_is_told() {
 }
 
 #[test]
-fn a_runner_that_outlived_the_router_goes_on_and_one_that_did_not_is_replaced_at_once() {
+fn a_runner_that_outlived_the_router_goes_on_and_a_lost_one_is_replaced() {
     let mut world = World::new();
     let (stays, goes) = (world.say("a", "one"), world.say("b", "two"));
     world.runners.retain(|turn| *turn == stays.turn);
@@ -182,21 +208,24 @@ fn nothing_is_launched_before_it_is_known_which_runners_live() {
     world.say("s", "hello");
     let config = world.config.clone();
     let folder = world.into_folder();
-    let mut desk = Desk::open(&folder.path().join("queue.db"), config, Moment::now()).unwrap();
+    let mut router = RouterState::open(&folder.path().join("queue.db"), config, Moment::now()).unwrap();
     let mut launched = 0;
     for known in [false, true] {
         if known {
-            desk.runners_known();
+            router.runners_known();
         }
-        desk.tick();
-        while let Some(errand) = desk.errands.pop() {
-            match errand {
-                Errand::Record(_, then) => then(&mut desk, true),
-                Errand::Scan(subject, _, then) => {
-                    then(&mut desk, Some(verdict(Judgement::Pass, subject.conversation)))
+        router.tick();
+        while let Some(effect) = router.effects.pop() {
+            match effect {
+                Effect::Record(_, then) => router.recorded(then, true),
+                Effect::Scan(subject, _, job) => {
+                    router.scanned(&job, Some(&verdict(Judgement::Pass, subject.conversation)));
                 }
-                Errand::Launch(_) => launched += 1,
-                Errand::Kill(_) | Errand::Wall(..) | Errand::Remove(_) | Errand::Forget(_) => {
+                Effect::Launch(_) => launched += 1,
+                Effect::Kill(_)
+                | Effect::SetDeadline(..)
+                | Effect::RemoveWorkspace(_)
+                | Effect::CloseDirectory(_) => {
                     panic!("there is no runner")
                 }
             }
@@ -209,24 +238,28 @@ fn nothing_is_launched_before_it_is_known_which_runners_live() {
 fn a_runner_whose_turn_is_over_is_ended_when_the_router_comes_back() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
-    world.ask(|desk, port| desk.finish(accepted.turn, answer("hi"), port));
+    world.ask(|router, port| router.finish(accepted.turn, answer("hi"), port));
     assert_eq!(world.runners, [accepted.turn]);
     world.restart();
     assert_eq!(world.killed, [accepted.turn]);
 }
 
 #[test]
-fn cancelling_ends_the_runner_at_once_even_with_audit_away_and_is_said_when_it_is_durable() {
+fn a_cancel_ends_the_runner_at_once_and_is_confirmed_when_durable() {
     let mut world = World::new();
     let accepted = world.say("s", "hello");
     world.audit = false;
-    let cancelled = world.ask(|desk, port| desk.cancel(None, accepted.turn, port));
+    let cancelled = world.ask(|router, port| router.cancel(None, accepted.turn, port));
     assert_eq!(world.killed, [accepted.turn]);
     assert_eq!(cancelled, Some(Err(RouterError::NotDurable)));
     world.audit = true;
     world.pass(1500);
     assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Cancelled]);
-    assert_eq!(world.ask(|desk, port| desk.cancel(None, accepted.turn, port)), Some(Ok(())), "twice is once");
+    assert_eq!(
+        world.ask(|router, port| router.cancel(None, accepted.turn, port)),
+        Some(Ok(())),
+        "twice is once"
+    );
     assert_eq!(world.finish(accepted.turn, answer("late")), Some(Err(RouterError::NoTurn)));
     assert_eq!(world.launched.len(), 1, "a cancelled turn's runner is not replaced");
 }
@@ -237,13 +270,13 @@ fn what_waits_can_be_cancelled_by_its_person_and_by_nobody_else() {
     let (ann, guy) = (world.id(1001), world.id(1002));
     world.say("s", "one");
     let waiting = world.say("s", "two");
-    let refused = world.ask(|desk, port| desk.cancel(Some(guy), waiting.turn, port));
+    let refused = world.ask(|router, port| router.cancel(Some(guy), waiting.turn, port));
     assert_eq!(refused, Some(Err(RouterError::NoTurn)));
-    assert_eq!(world.ask(|desk, port| desk.cancel(Some(ann), waiting.turn, port)), Some(Ok(())));
+    assert_eq!(world.ask(|router, port| router.cancel(Some(ann), waiting.turn, port)), Some(Ok(())));
     assert_eq!(world.trace(waiting.message), [Accepted, Queued, Cancelled]);
     world.scanner = None;
     let unscanned = world.say("s", "three");
-    assert_eq!(world.ask(|desk, port| desk.cancel(None, unscanned.turn, port)), Some(Ok(())));
+    assert_eq!(world.ask(|router, port| router.cancel(None, unscanned.turn, port)), Some(Ok(())));
     assert_eq!(world.trace(unscanned.message), [Accepted, Cancelled]);
 }
 
@@ -252,7 +285,7 @@ fn agentd_is_asked_again_to_end_a_runner_and_not_for_ever() {
     let mut world = World::new();
     world.agentd = false;
     let accepted = world.say("s", "hello");
-    world.ask(|desk, port| desk.cancel(None, accepted.turn, port));
+    world.ask(|router, port| router.cancel(None, accepted.turn, port));
     world.pass(20_000);
     assert_eq!(world.killed.len(), 5);
 }

@@ -33,7 +33,7 @@ fn a_session_is_listed_shown_and_found_by_its_person_and_by_the_owner() {
     world.submit(&said(guy, "play", "k", "hello")).unwrap();
     let names = |world: &mut World, user| {
         world
-            .act(|desk| desk.sessions(user))
+            .act(|router| router.sessions(user))
             .unwrap()
             .iter()
             .map(|it| it.name.to_string())
@@ -41,29 +41,29 @@ fn a_session_is_listed_shown_and_found_by_its_person_and_by_the_owner() {
     };
     assert_eq!(names(&mut world, None), ["play", "work"]);
     assert_eq!(names(&mut world, Some(ann)), ["work"]);
-    let view = world.act(|desk| desk.session(Some(ann), "work")).unwrap();
+    let view = world.act(|router| router.session(Some(ann), "work")).unwrap();
     assert_eq!(
         (view.info.messages, view.info.status.as_str(), view.info.user.as_str()),
         (1, "active", "ann")
     );
     let told: Vec<_> = view.transcript.iter().map(|it| (it.message.role, it.message.text.as_str())).collect();
     assert_eq!(told, [(Role::User, "question"), (Role::Assistant, "reply")]);
-    assert!(world.act(|desk| desk.session(None, "play")).is_ok());
-    let refused = world.act(|desk| desk.session(Some(ann), "play")).unwrap_err();
+    assert!(world.act(|router| router.session(None, "play")).is_ok());
+    let refused = world.act(|router| router.session(Some(ann), "play")).unwrap_err();
     assert_eq!(refused, RouterError::NoSession(Text::clip("work")));
 }
 
 #[test]
-fn the_owner_who_names_a_session_that_several_have_gets_an_owners_or_is_asked_to_choose() {
+fn a_session_name_of_several_users_means_an_owners_or_is_ambiguous() {
     let mut world = World::new();
     let (owner, ann, guy) = (world.id(0), world.id(1001), world.id(1002));
     for user in [ann, guy] {
         world.submit(&said(user, "main", "k", "x")).unwrap();
     }
-    let refused = world.act(|desk| desk.session(None, "main")).unwrap_err();
+    let refused = world.act(|router| router.session(None, "main")).unwrap_err();
     assert!(matches!(refused, RouterError::NoSession(names) if names.contains("main (ann)")));
     world.submit(&said(owner, "main", "k", "x")).unwrap();
-    assert_eq!(world.act(|desk| desk.session(None, "main")).unwrap().info.user.as_str(), "owner");
+    assert_eq!(world.act(|router| router.session(None, "main")).unwrap().info.user.as_str(), "owner");
 }
 
 #[test]
@@ -71,7 +71,8 @@ fn ending_a_session_cancels_what_runs_and_waits_and_takes_no_more() {
     let mut world = World::new();
     let ann = world.id(1001);
     let (running, waiting) = (world.say("s", "one"), world.say("s", "two"));
-    let end = |world: &mut World| world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip("s"), port));
+    let end =
+        |world: &mut World| world.ask(|router, port| router.end_session(Some(ann), &Text::clip("s"), port));
     assert_eq!(end(&mut world), Some(Ok(())));
     assert_eq!(world.trace(running.message), [Accepted, Queued, Running, Cancelled]);
     assert_eq!(world.trace(waiting.message), [Accepted, Queued, Cancelled]);
@@ -84,7 +85,7 @@ fn ending_a_session_cancels_what_runs_and_waits_and_takes_no_more() {
     );
     assert_eq!(end(&mut world), Some(Ok(())), "twice is once");
     assert_eq!(world.submit(&said(ann, "s", "k", "x")), Err(RouterError::SessionOver));
-    let told = world.act(|desk| desk.events.after(0));
+    let told = world.act(|router| router.events.after(0));
     let ended = told.iter().find(|it| it.name == EventName::SessionEnded).unwrap();
     assert_eq!(ended.detail.as_deref(), Some("user_ended"));
 }
@@ -95,28 +96,29 @@ fn a_session_that_could_not_be_recorded_as_ended_has_not_ended() {
     let mut world = World::new();
     world.say("s", "one");
     world.audit = false;
-    let end = world.ask(|desk, port| desk.end_session(None, &Text::clip("s"), port));
+    let end = world.ask(|router, port| router.end_session(None, &Text::clip("s"), port));
     assert_eq!(end, Some(Err(RouterError::NotDurable)));
-    assert_eq!(world.act(|desk| desk.sessions(None)).unwrap()[0].status.as_str(), "active");
+    assert_eq!(world.act(|router| router.sessions(None)).unwrap()[0].status.as_str(), "active");
 }
 
 #[test]
-fn a_workspace_is_forgotten_only_when_no_session_works_in_it_and_by_its_person() {
+fn a_workspace_is_removed_by_its_user_when_no_session_works_in_it() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
     world.say("s", "one");
-    let listed = world.act(|desk| desk.workspaces(Some(ann))).unwrap();
+    let listed = world.act(|router| router.workspaces(Some(ann))).unwrap();
     let id = listed[0].id;
     assert_eq!((listed.len(), listed[0].session.as_str(), listed[0].attached), (1, "s", false));
-    let remove =
-        |world: &mut World, user, id| world.ask(|desk, port| desk.remove_workspace(user, id, port)).unwrap();
+    let remove = |world: &mut World, user, id| {
+        world.ask(|router, port| router.remove_workspace(user, id, port)).unwrap()
+    };
     assert_eq!(remove(&mut world, Some(ann), id), Err(RouterError::InUse));
-    world.ask(|desk, port| desk.end_session(None, &Text::clip("s"), port));
+    world.ask(|router, port| router.end_session(None, &Text::clip("s"), port));
     assert_eq!(remove(&mut world, Some(guy), id), Err(RouterError::NoWorkspace));
     assert_eq!(remove(&mut world, None, WorkspaceId::random()), Err(RouterError::NoWorkspace));
     assert_eq!(remove(&mut world, Some(ann), id), Ok(()));
     assert_eq!(remove(&mut world, Some(ann), id), Ok(()), "twice is once");
-    assert!(world.act(|desk| desk.workspaces(None)).unwrap().is_empty());
+    assert!(world.act(|router| router.workspaces(None)).unwrap().is_empty());
     assert_eq!(world.record.iter().filter(|it| it.action == Action::WorkspaceRemoved).count(), 1);
 }
 
@@ -125,32 +127,37 @@ fn a_users_messages_and_traces_are_not_shown_to_another() {
     let mut world = World::new();
     let (ann, guy) = (world.id(1001), world.id(1002));
     let accepted = world.say("s", "one");
-    let listed = world.act(|desk| desk.messages(Some(ann), 10, false)).unwrap();
+    let listed = world.act(|router| router.messages(Some(ann), 10, false)).unwrap();
     assert_eq!((listed[0].id, listed[0].bytes, listed[0].attempts), (accepted.message, 3, 1));
-    assert!(world.act(|desk| desk.messages(Some(guy), 10, false)).unwrap().is_empty());
-    assert!(world.act(|desk| desk.trace(Some(ann), accepted.message)).is_ok());
+    assert!(world.act(|router| router.messages(Some(guy), 10, false)).unwrap().is_empty());
+    assert!(world.act(|router| router.trace(Some(ann), accepted.message)).is_ok());
     for (user, id) in [(Some(guy), accepted.message), (None, MessageId::random())] {
-        assert_eq!(world.act(|desk| desk.trace(user, id)), Err(RouterError::NoMessage));
+        assert_eq!(world.act(|router| router.trace(user, id)), Err(RouterError::NoMessage));
     }
 }
 
 #[test]
-fn a_user_is_added_once_known_by_uid_and_removed_with_what_they_had_waiting() {
+fn a_user_is_added_once_and_removed_with_the_messages_that_wait() {
     let mut world = World::new();
-    let added = world.ask(|desk, port| desk.add_user(bob(), port)).unwrap().unwrap();
-    assert_eq!(world.ask(|desk, port| desk.add_user(bob(), port)).unwrap().unwrap(), added, "twice is once");
+    let added = world.ask(|router, port| router.add_user(bob(), port)).unwrap().unwrap();
+    assert_eq!(
+        world.ask(|router, port| router.add_user(bob(), port)).unwrap().unwrap(),
+        added,
+        "twice is once"
+    );
     world.restart();
-    assert_eq!(world.act(|desk| desk.identify(2000)), Ok(added.clone()));
+    assert_eq!(world.act(|router| router.identify(2000)), Ok(added.clone()));
     let accepted = world.submit(&said(added.id, "s", "k", "x")).unwrap();
-    let remove =
-        |world: &mut World, name| world.ask(|desk, port| desk.remove_user(&Name::clip(name), port)).unwrap();
+    let remove = |world: &mut World, name| {
+        world.ask(|router, port| router.remove_user(&Name::clip(name), port)).unwrap()
+    };
     assert_eq!(remove(&mut world, "bob"), Ok(()));
     assert_eq!(remove(&mut world, "bob"), Ok(()));
     assert_eq!(world.trace(accepted.message), [Accepted, Queued, Running, Cancelled]);
-    assert_eq!(world.act(|desk| desk.identify(2000)), Err(RouterError::NoUser));
+    assert_eq!(world.act(|router| router.identify(2000)), Err(RouterError::NoUser));
     assert_eq!(world.submit(&said(added.id, "s", "l", "x")), Err(RouterError::NoUser));
-    assert_eq!(world.act(|desk| desk.sessions(None)).unwrap().len(), 1, "sessions stay for the record");
-    let again = world.ask(|desk, port| desk.add_user(bob(), port)).unwrap().unwrap();
+    assert_eq!(world.act(|router| router.sessions(None)).unwrap().len(), 1, "sessions stay for the record");
+    let again = world.ask(|router, port| router.add_user(bob(), port)).unwrap().unwrap();
     assert_ne!(again.id, added.id, "a name that comes back is somebody else");
     let actions: Vec<_> = world.record.iter().map(|it| it.action).collect();
     assert_eq!(actions.iter().filter(|it| **it == Action::UserAdded).count(), 2);
@@ -165,18 +172,23 @@ fn a_user_who_cannot_be_is_refused() {
         (Person { name: Name::clip("owner"), ..bob() }, RouterError::UserExists),
         (Person { name: Name::default(), ..bob() }, RouterError::BadUser),
         (Person { name: Name::clip("a\u{1b}[0m"), ..bob() }, RouterError::BadUser),
+        (Person { name: Name::clip("\u{ff41}\u{ff4e}\u{ff4e}"), ..bob() }, RouterError::BadUser),
+        (Person { name: Name::clip("2000"), ..bob() }, RouterError::BadUser),
     ];
     for uid in [0, 1000, 1001, 65534, u32::MAX] {
         cases.push((Person { uids: List::clip([uid]), ..bob() }, RouterError::BadUser));
     }
     for (person, error) in cases {
-        assert_eq!(world.ask(|desk, port| desk.add_user(person, port)), Some(Err(error)));
+        assert_eq!(world.ask(|router, port| router.add_user(person, port)), Some(Err(error)));
     }
-    world.ask(|desk, port| desk.add_user(bob(), port));
+    world.ask(|router, port| router.add_user(bob(), port));
     let same_identity = Person { name: Name::clip("rob"), uids: List::clip([2001]), ..bob() };
-    assert_eq!(world.ask(|desk, port| desk.add_user(same_identity, port)), Some(Err(RouterError::BadUser)));
+    assert_eq!(
+        world.ask(|router, port| router.add_user(same_identity, port)),
+        Some(Err(RouterError::BadUser))
+    );
     for (name, error) in [("ann", RouterError::UserExists), ("nobody", RouterError::NoUser)] {
-        let removed = world.ask(|desk, port| desk.remove_user(&Name::clip(name), port));
+        let removed = world.ask(|router, port| router.remove_user(&Name::clip(name), port));
         assert_eq!(removed, Some(Err(error)));
     }
 }
@@ -184,28 +196,28 @@ fn a_user_who_cannot_be_is_refused() {
 #[test]
 fn agents_and_users_are_listed_as_configured() {
     let mut world = World::new();
-    let agents = world.act(|desk| desk.agents());
+    let agents = world.act(|router| router.agents());
     let names: Vec<_> = agents.iter().map(|it| (it.name.as_str(), it.limits)).collect();
     assert_eq!(
         names,
         [("default", (50, 3, 120, 60, 4096, 100, 3)), ("other", (50, 3, 120, 60, 4096, 100, 3))]
     );
-    let users = world.act(|desk| desk.users());
+    let users = world.act(|router| router.users());
     let names: Vec<_> = users.iter().map(|it| (it.name.as_str(), it.configured)).collect();
     assert_eq!(names, [("ann", true), ("guy", true), ("owner", true)]);
 }
 
 // Holds P1-07.
 #[test]
-fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_after_a_start() {
+fn agentd_gets_a_removed_workspace_at_once_and_after_a_restart() {
     let mut world = World::new();
     let ann = world.id(1001);
     let first = world.say("s", "hello");
     world.finish(first.turn, answer("hi"));
-    world.ask(|desk, port| desk.end_session(Some(ann), &Text::clip("s"), port));
-    let id = world.act(|desk| desk.workspaces(Some(ann))).unwrap()[0].id;
+    world.ask(|router, port| router.end_session(Some(ann), &Text::clip("s"), port));
+    let id = world.act(|router| router.workspaces(Some(ann))).unwrap()[0].id;
     assert!(world.removed.is_empty());
-    assert_eq!(world.ask(|desk, port| desk.remove_workspace(Some(ann), id, port)), Some(Ok(())));
+    assert_eq!(world.ask(|router, port| router.remove_workspace(Some(ann), id, port)), Some(Ok(())));
     assert_eq!(world.removed, [id]);
     world.restart();
     assert_eq!(world.removed, [id, id], "who died after it was forgotten may not have said so");
@@ -213,7 +225,7 @@ fn a_workspace_of_the_host_s_own_that_is_removed_is_told_to_agentd_and_again_aft
 
 // Holds P1-07.
 #[test]
-fn agentd_is_told_of_every_removed_workspace_again_a_few_at_a_time_for_as_long_as_router_runs() {
+fn agentd_gets_all_removed_workspaces_again_a_few_at_a_time() {
     let mut world = World::new();
     let ann = world.id(1001);
     let mut ids = Vec::new();
@@ -221,9 +233,9 @@ fn agentd_is_told_of_every_removed_workspace_again_a_few_at_a_time_for_as_long_a
         let first = world.say(&format!("s{number}"), "hello");
         world.finish(first.turn, answer("hi"));
         let session = Text::clip(&format!("s{number}"));
-        world.ask(|desk, port| desk.end_session(Some(ann), &session, port));
-        let id = world.act(|desk| desk.workspaces(Some(ann))).unwrap()[0].id;
-        assert_eq!(world.ask(|desk, port| desk.remove_workspace(Some(ann), id, port)), Some(Ok(())));
+        world.ask(|router, port| router.end_session(Some(ann), &session, port));
+        let id = world.act(|router| router.workspaces(Some(ann))).unwrap()[0].id;
+        assert_eq!(world.ask(|router, port| router.remove_workspace(Some(ann), id, port)), Some(Ok(())));
         ids.push(id);
     }
     assert_eq!(world.removed, ids);

@@ -1,23 +1,23 @@
-//! What people say into a turn under way: taken in once by that turn, or the session's next message, and never both.
+//! Steering messages: each is taken in once by its turn, or is the session's next message, and never both.
 
 use super::crash::laws_hold;
-use super::world::{World, taking};
+use super::world::{World, pending_steering};
 use super::{answer, config, reply, result, said};
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;
 use ipc_proto::label::Trust;
 use ipc_proto::model::Role;
-use ipc_proto::router::{End, MessageState, RouterError, Run, Task, TurnEvent, Word};
+use ipc_proto::router::{End, MessageState, RouterError, Run, SteeringMessage, Task, TurnEvent};
 use ipc_proto::scanner::Judgement;
 use ipc_proto::{List, Text};
 use manifest::command::Ended;
 use ractor::concurrency::oneshot;
 
-fn words(world: &mut World, turn: TurnId) -> Vec<Word> {
-    world.act(|desk| desk.words(turn)).unwrap().into_vec()
+fn words(world: &mut World, turn: TurnId) -> Vec<SteeringMessage> {
+    world.act(|router| router.steering_messages(turn)).unwrap().into_vec()
 }
 
-fn texts(words: &[Word]) -> Vec<&str> {
+fn texts(words: &[SteeringMessage]) -> Vec<&str> {
     words.iter().map(|word| word.text.as_str()).collect()
 }
 
@@ -40,7 +40,7 @@ fn words_are_taken_in_once_whoever_dies_and_their_message_ends_there() {
     assert!(words(&mut world, first.turn).is_empty());
     assert_eq!(world.steer("s", "in red", false).unwrap().into, first.turn, "asked again, it was said");
     let told =
-        world.ask(|desk, port| desk.follow(None, steering.accepted.turn, 0, 9, port)).unwrap().unwrap();
+        world.ask(|router, port| router.follow(None, steering.accepted.turn, 0, 9, port)).unwrap().unwrap();
     assert!(
         matches!(&told.events[..], [TurnEvent::Done(done)] if done.end == End::TakenIn(first.turn)),
         "{told:?}"
@@ -52,7 +52,7 @@ fn words_are_taken_in_once_whoever_dies_and_their_message_ends_there() {
 }
 
 #[test]
-fn words_stand_in_the_conversation_where_they_were_taken_in_and_behind_the_results_they_came_between() {
+fn steering_stands_behind_the_results_it_came_between() {
     let mut world = World::new();
     let first = world.say("s", "hello");
     world.keep(first.turn, 0, reply(1)).unwrap();
@@ -62,12 +62,12 @@ fn words_stand_in_the_conversation_where_they_were_taken_in_and_behind_the_resul
     world.keep(first.turn, 2, result(1, "found")).unwrap();
     world.finish(first.turn, answer("red it is"));
     let next = world.say("s", "and now?");
-    let history = world.act(|desk| desk.take(next.turn, 1 << 20)).unwrap().history;
+    let history = world.act(|router| router.take(next.turn, 1 << 20)).unwrap().history;
     let roles: Vec<Role> = history.iter().map(|it| it.message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::User, Role::Assistant], "{history:?}");
     assert_eq!(history[3].message.text.as_str(), "in red");
     let ann = world.id(1001);
-    let shown = world.act(|desk| desk.session(Some(ann), "s")).unwrap().transcript;
+    let shown = world.act(|router| router.session(Some(ann), "s")).unwrap().transcript;
     let said = shown.iter().filter(|it| it.message.text.as_str() == "in red").count();
     assert_eq!(said, 1, "a person sees it once as well");
 }
@@ -89,9 +89,10 @@ fn words_that_their_turn_ends_before_are_the_session_s_next_message() {
     let steering = world.steer("s", "in red", false).unwrap();
     world.finish(first.turn, answer("blue it is"));
     assert_eq!(world.launched.last().map(|launch| launch.turn), Some(steering.accepted.turn));
-    let turn = world.act(|desk| desk.take(steering.accepted.turn, 1000)).unwrap();
+    let turn = world.act(|router| router.take(steering.accepted.turn, 1000)).unwrap();
     assert_eq!(turn.content.plain(), "in red");
-    let word = Word { message: steering.accepted.message, text: Text::clip("in red"), label: turn.label };
+    let word =
+        SteeringMessage { message: steering.accepted.message, text: Text::clip("in red"), label: turn.label };
     assert!(words(&mut world, steering.accepted.turn).is_empty(), "it is no word into itself");
     assert_eq!(
         world.take_in(steering.accepted.turn, 0, &word),
@@ -103,7 +104,7 @@ fn words_that_their_turn_ends_before_are_the_session_s_next_message() {
 }
 
 #[test]
-fn a_turn_that_is_taken_up_again_finds_the_words_it_took_in_and_those_that_wait() {
+fn a_retried_turn_finds_the_steering_it_took_in_and_that_which_waits() {
     let mut world = World::new();
     let first = world.say("s", "hello");
     world.steer("s", "one", false).unwrap();
@@ -113,14 +114,14 @@ fn a_turn_that_is_taken_up_again_finds_the_words_it_took_in_and_those_that_wait(
     world.runner_ends(first.turn, Ended::Killed, 9);
     assert!(world.steer("s", "three", false).is_ok(), "it goes on");
     world.pass(5000);
-    let turn = world.act(|desk| desk.take(first.turn, 1000)).unwrap();
+    let turn = world.act(|router| router.take(first.turn, 1000)).unwrap();
     assert_eq!((turn.steps.len(), turn.attempt), (1, 2));
     assert_eq!(texts(&words(&mut world, first.turn)), ["two", "three"]);
 }
 
 // Holds P7-58.
 #[test]
-fn words_that_are_taken_back_blocked_or_of_another_s_session_are_taken_in_by_nobody() {
+fn recalled_blocked_or_foreign_steering_is_never_taken_in() {
     let mut world = World::new();
     let first = world.say("s", "hello");
     let steering = world.steer("s", "in red", false).unwrap();
@@ -142,7 +143,7 @@ fn words_that_are_taken_back_blocked_or_of_another_s_session_are_taken_in_by_nob
 
 // Holds P7-57.
 #[test]
-fn words_asked_back_while_their_taking_in_is_recorded_are_taken_in_or_given_back_and_never_both() {
+fn steering_is_taken_in_or_recalled_and_never_both() {
     for recorded in [true, false] {
         let mut world = World::new();
         let first = world.say("s", "hello");
@@ -151,9 +152,9 @@ fn words_asked_back_while_their_taking_in_is_recorded_are_taken_in_or_given_back
         world.audit = recorded;
         let ((step, mut taken), (recall, mut recalled)) = (oneshot(), oneshot());
         // Nothing is put on the record before both were asked for.
-        world.act(|desk| {
-            desk.step(first.turn, taking(0, &word), step.into());
-            desk.recall(None, word.message, recall.into());
+        world.act(|router| {
+            router.step(first.turn, pending_steering(0, &word), step.into());
+            router.recall(None, word.message, recall.into());
         });
         if recorded {
             assert_eq!(taken.try_recv().unwrap(), Ok(()));
@@ -192,7 +193,7 @@ fn words_for_nothing_under_way_are_refused_and_so_are_none_and_too_many() {
     assert!(matches!(world.steer("s", "x", false), Err(RouterError::NoSession(_))));
     let first = world.say("s", "hello");
     assert_eq!(world.steer("s", "  ", false), Err(RouterError::BadWords));
-    let long = "x".repeat(ipc_proto::router::WORDS_BOUND);
+    let long = "x".repeat(ipc_proto::router::STEERING_BOUND);
     assert_eq!(world.steer("s", &long, false), Err(RouterError::BadWords), "the mark has to fit as well");
     world.finish(first.turn, answer("hi"));
     assert_eq!(world.steer("s", "x", false), Err(RouterError::NotUnderWay));
@@ -205,7 +206,7 @@ fn words_for_nothing_under_way_are_refused_and_so_are_none_and_too_many() {
         key: Text::clip("k"),
     };
     assert!(
-        matches!(world.act(|desk| desk.steer(guy, &steer)), Err(RouterError::NoSession(_))),
+        matches!(world.act(|router| router.steer(guy, &steer)), Err(RouterError::NoSession(_))),
         "another's session is none of theirs"
     );
     let ann = world.id(1001);

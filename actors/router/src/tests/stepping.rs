@@ -11,14 +11,14 @@ const HOUR: i64 = 3_600_000;
 
 // Holds P7-62.
 #[test]
-fn a_question_that_the_clock_has_ended_stays_ended_whatever_the_clock_says_and_whatever_dies_then() {
+fn an_expired_question_stays_expired_over_clock_steps_and_crashes() {
     for (audit, restart) in [(true, false), (true, true), (false, false), (false, true)] {
         let mut world = World::new();
         let turn = world.say("s", "do it").turn;
         let question = world.inquire(turn, 1);
         world.audit = audit;
         world.off = HOUR;
-        let listed = world.act(|desk| desk.approvals(None, false)).unwrap();
+        let listed = world.act(|router| router.approvals(None, false)).unwrap();
         assert!(listed.is_empty(), "it is shown as over");
         for off in [0, -HOUR / 4] {
             world.off = off;
@@ -30,7 +30,7 @@ fn a_question_that_the_clock_has_ended_stays_ended_whatever_the_clock_says_and_w
             assert_eq!(late, Err(RouterError::NotPending(State::Expired)));
             let step = world.keep(turn, 1, decided(1, CallVerdict::Run));
             assert_eq!(step, Err(RouterError::NotApproved));
-            assert!(world.act(|desk| desk.approvals(None, false)).unwrap().is_empty());
+            assert!(world.act(|router| router.approvals(None, false)).unwrap().is_empty());
         }
         world.audit = true;
         world.pass(3000);
@@ -45,7 +45,7 @@ fn a_question_that_the_clock_has_ended_stays_ended_whatever_the_clock_says_and_w
 
 // Holds P7-62.
 #[test]
-fn a_yes_that_the_clock_has_ended_is_used_no_more_though_the_clock_goes_back() {
+fn an_expired_approval_is_never_used_though_the_clock_goes_back() {
     let mut world = World::new();
     let turn = world.say("s", "do it").turn;
     let question = world.inquire(turn, 1);

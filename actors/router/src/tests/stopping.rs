@@ -1,4 +1,4 @@
-//! What persons end: messages that are taken back, and everything at once. Neither comes back, whatever dies.
+//! Ends that persons ask for: recalled messages, and a stop of everything. Neither comes back after a crash.
 
 use super::crash::laws_hold;
 use super::said;
@@ -11,12 +11,12 @@ use ipc_proto::scanner::Judgement;
 
 // Holds P7-54.
 #[test]
-fn a_message_that_has_not_begun_is_taken_back_with_its_words_once_or_twice() {
+fn a_message_that_has_not_begun_is_recalled_with_its_text() {
     let mut world = World::new();
     let ann = world.id(1001);
     let first = world.say("s", "one");
     let second = world.say("s", "two");
-    let mut follower = world.begin(|desk, port| desk.follow(None, second.turn, 0, 64, port));
+    let mut follower = world.begin(|router, port| router.follow(None, second.turn, 0, 64, port));
     for _ in 0..2 {
         assert_eq!(world.recall(Some(ann), second.message), Some(Ok("two".into())));
     }
@@ -29,7 +29,7 @@ fn a_message_that_has_not_begun_is_taken_back_with_its_words_once_or_twice() {
     assert_eq!(world.launched.len(), 1);
     assert_eq!(world.recall(Some(ann), second.message), Some(Ok("two".into())), "over a restart as well");
     let third = world.say("s", "three");
-    let history = world.act(|desk| desk.take(third.turn, 100_000)).unwrap().history;
+    let history = world.act(|router| router.take(third.turn, 100_000)).unwrap().history;
     assert!(history.iter().all(|it| !it.message.text.contains("two")), "no model sees what was taken back");
 }
 
@@ -66,7 +66,7 @@ fn what_has_begun_is_over_or_is_somebody_elses_cannot_be_taken_back() {
 
 // Holds P7-55.
 #[test]
-fn a_stop_ends_what_runs_and_what_waits_in_a_session_at_once_and_nothing_elsewhere() {
+fn a_stop_ends_everything_of_its_session_and_nothing_elsewhere() {
     let mut world = World::new();
     let (running, waiting) = (world.say("s", "one"), world.say("s", "two"));
     let other = world.say("t", "three");
@@ -85,7 +85,7 @@ fn a_stop_ends_what_runs_and_what_waits_in_a_session_at_once_and_nothing_elsewhe
 
 // Holds P7-66.
 #[test]
-fn a_stop_that_is_asked_again_because_the_router_died_says_what_was_stopped_and_a_new_one_does_not() {
+fn a_repeated_stop_counts_what_the_first_stopped_and_a_new_one_does_not() {
     // The router dies before the record is asked, or after it is made and before it hears so.
     for heard in [false, true] {
         let mut world = World::new();
@@ -94,9 +94,9 @@ fn a_stop_that_is_asked_again_because_the_router_died_says_what_was_stopped_and_
             world.say("s", text);
         }
         world.say("t", "elsewhere");
-        (world.deaf, world.errands_left) = (heard, (!heard).then_some(0));
+        (world.deaf, world.effects_left) = (heard, (!heard).then_some(0));
         assert_eq!(world.stop(None, Some("s")), None, "nobody answers");
-        (world.deaf, world.errands_left) = (false, None);
+        (world.deaf, world.effects_left) = (false, None);
         world.restart();
         let before = Some(Ok(Stopped { running: 1, waiting: 2 }));
         assert_eq!(world.stop_again(None, Some("s")), before);
@@ -143,22 +143,22 @@ type Way = (&'static str, fn(&mut World, MessageId), Action);
 
 // Holds P7-54.
 #[test]
-fn what_was_decided_comes_to_be_whatever_dies_in_between_and_nothing_else_does() {
+fn a_decided_end_comes_after_any_crash_and_no_other_does() {
     let ways: [Way; 4] = [
         ("recall", |world, message| drop(world.recall(None, message)), Action::MessageRecalled),
         ("stop", |world, _| drop(world.stop(None, Some("s"))), Action::TurnEnded),
         (
             "cancel",
             |world, message| {
-                let turn = world.act(|desk| desk.message(None, message)).unwrap().info.turn;
-                drop(world.ask(|desk, port| desk.cancel(None, turn, port)));
+                let turn = world.act(|router| router.message(None, message)).unwrap().info.turn;
+                drop(world.ask(|router, port| router.cancel(None, turn, port)));
             },
             Action::TurnEnded,
         ),
         (
             "quarantine",
             |world, message| {
-                let turn = world.act(|desk| desk.message(None, message)).unwrap().info.turn;
+                let turn = world.act(|router| router.message(None, message)).unwrap().info.turn;
                 world.runner_ends(turn, manifest::command::Ended::Killed, 9);
             },
             Action::MessageQuarantined,
@@ -174,9 +174,9 @@ fn what_was_decided_comes_to_be_whatever_dies_in_between_and_nothing_else_does()
                 world.runner_ends(ended.turn, manifest::command::Ended::Killed, 9);
                 world.pass(wait);
             }
-            (world.deaf, world.errands_left) = (heard, (!heard).then_some(0));
+            (world.deaf, world.effects_left) = (heard, (!heard).then_some(0));
             end(&mut world, ended.message);
-            (world.deaf, world.errands_left) = (false, None);
+            (world.deaf, world.effects_left) = (false, None);
             let launched = world.launched.iter().filter(|it| it.turn == ended.turn).count();
             world.restart();
             world.pass(60_000);

@@ -16,7 +16,7 @@ const ANN: Caller = Caller::Peer(1001);
 
 fn submit(world: &mut World, session: &str, key: &str) -> Result<Accepted, RouterError> {
     let said = said(UserId::from_bytes([9; 16]), session, key, "hello");
-    world.ask(|desk, port| desk.api_submit(ANN, said, port)).unwrap()
+    world.ask(|router, port| router.api_submit(ANN, said, port)).unwrap()
 }
 
 fn fails(world: &mut World, turn: TurnId, why: &ModelError) {
@@ -25,13 +25,13 @@ fn fails(world: &mut World, turn: TurnId, why: &ModelError) {
 }
 
 fn waits(world: &mut World, turn: TurnId) -> Vec<String> {
-    let waits = world.act(|desk| desk.api_waits(ANN, turn)).unwrap();
+    let waits = world.act(|router| router.api_blocked_on(ANN, turn)).unwrap();
     waits.iter().map(ToString::to_string).collect()
 }
 
 // Holds P7-83.
 #[test]
-fn a_message_whose_turn_failed_for_want_of_money_is_a_new_one_when_it_comes_again_and_no_other_failure_is() {
+fn only_an_unpaid_message_counts_as_new_when_it_comes_again() {
     let mut world = World::new();
     let budget = ModelError::Budget { per: Per::Day, again_s: 2 };
     let first = submit(&mut world, "s", "k").unwrap();
@@ -41,7 +41,7 @@ fn a_message_whose_turn_failed_for_want_of_money_is_a_new_one_when_it_comes_agai
         let again = submit(&mut world, "s", "k").unwrap();
         assert_ne!(again.turn, last.turn, "{round}");
         assert_eq!((world.state(last.message), world.state(again.message)), (Requeued, Running));
-        let links = world.act(|desk| desk.message(None, again.message)).unwrap();
+        let links = world.act(|router| router.message(None, again.message)).unwrap();
         assert_eq!(links.stands_for, Some(last.message));
         assert_eq!(submit(&mut world, "s", "k").unwrap().turn, again.turn, "it is under way");
         world.restart();
@@ -60,7 +60,7 @@ fn a_message_whose_turn_failed_for_want_of_money_is_a_new_one_when_it_comes_agai
 
 // Holds P7-83.
 #[test]
-fn a_message_that_its_person_put_into_the_queue_again_is_answered_by_what_stands_in_its_place() {
+fn a_requeued_message_is_answered_by_its_successor() {
     let mut world = World::new();
     let budget = ModelError::Budget { per: Per::Day, again_s: 900 };
     let first = submit(&mut world, "s", "k").unwrap();
@@ -68,7 +68,7 @@ fn a_message_that_its_person_put_into_the_queue_again_is_answered_by_what_stands
     world.keep(first.turn, 1, result(1, "it was carried out")).unwrap();
     fails(&mut world, first.turn, &budget);
     let second = world.requeue(None, first.message, None).unwrap().unwrap();
-    let history = world.act(|desk| desk.take(second.turn, 1 << 20)).unwrap().history;
+    let history = world.act(|router| router.take(second.turn, 1 << 20)).unwrap().history;
     let told = |text: &str| history.iter().any(|past| past.message.text.contains(text));
     assert!(told("it was carried out"), "what the first attempt did is known: {history:?}");
     assert_eq!(submit(&mut world, "s", "k").unwrap().turn, second.turn, "it is under way");
@@ -97,7 +97,7 @@ fn without_the_record_a_message_that_was_not_paid_stays_as_it_is() {
 
 // Holds P7-91.
 #[test]
-fn a_turn_waits_for_what_its_next_step_needs_or_the_gate_names_and_for_what_the_first_of_its_lane_does() {
+fn a_turn_is_blocked_on_its_next_steps_peers_or_its_lanes_first() {
     let mut world = World::new();
     world.scanner = None;
     let first = submit(&mut world, "s", "k").unwrap();
@@ -108,16 +108,16 @@ fn a_turn_waits_for_what_its_next_step_needs_or_the_gate_names_and_for_what_the_
     let others = world.say("chat", "hello");
     assert_eq!(waits(&mut world, first.turn), ["gate", "model"], "the gate has not said anything of it");
     let named = |names: &[&str]| List::clip(names.iter().map(|name| Name::clip(name)));
-    world.act(|desk| desk.hear_waits(first.turn, named(&["credproxy", "model"])));
+    world.act(|router| router.set_blocked_on(first.turn, named(&["credproxy", "model"])));
     let second = submit(&mut world, "s", "l").unwrap();
     for turn in [first.turn, second.turn] {
         assert_eq!(waits(&mut world, turn), ["gate", "credproxy", "model"]);
     }
-    world.act(|desk| desk.hear_waits(first.turn, named(&[])));
+    world.act(|router| router.set_blocked_on(first.turn, named(&[])));
     assert_eq!(waits(&mut world, first.turn), ["gate"], "a tool runs");
-    world.act(|desk| desk.hear_of_disk(Room { low: true, free_mib: 1, kept_mib: 9 }));
+    world.act(|router| router.set_disk_room(Room { low: true, free_mib: 1, kept_mib: 9 }));
     world.finish(first.turn, answer("hi")).unwrap().unwrap();
     assert_eq!(waits(&mut world, second.turn), ["audit", "room on the disk"]);
     assert!(waits(&mut world, first.turn).is_empty(), "it is over");
-    assert_eq!(world.act(|desk| desk.api_waits(ANN, others.turn)), Err(RouterError::NoTurn));
+    assert_eq!(world.act(|router| router.api_blocked_on(ANN, others.turn)), Err(RouterError::NoTurn));
 }

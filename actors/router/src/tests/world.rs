@@ -1,22 +1,21 @@
-//! The world around a desk: audit, scanner, agentd and gate, each as good as their last word. It keeps what they
-//! saw, so that a test can say what must never have happened.
+//! The world around a router: audit, scanner, agentd and gate. It records their calls, so that a test can say what must never have
+//! happened.
 
 use super::config;
-use crate::answers::Given;
-use crate::desk::{Desk, Moment};
-use crate::errands::Errand;
-use crate::launch::Launch;
-use crate::letters::Again;
-use crate::queue::Port;
-use crate::state;
-use crate::turn::NewStep;
+use crate::message_state;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::{Effect, Launch};
+use crate::state::moment::Moment;
+use crate::state::requests::{AnswerRequest, NewStep, RequeueRequest};
 use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
 use ipc_proto::ids::{ApprovalId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::{Class, Label};
 use ipc_proto::router::{
-    Accepted, Finished, MessageState, RouterError, Steer, Steering, Step, Stopped, Submission, Word,
+    Accepted, Finished, MessageState, RouterError, Steer, Steering, SteeringMessage, Step, Stopped,
+    Submission,
 };
 use ipc_proto::scanner::{Conversation, Judgement, Subject, Verdict};
 use ipc_proto::{List, Name, Text};
@@ -25,14 +24,14 @@ use ractor::concurrency::oneshot;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Where an answer of the desk comes out.
+/// Where an answer of the router comes out.
 pub(crate) type Answer<T> = ractor::concurrency::OneshotReceiver<T>;
 
-/// A desk and the world around it.
+/// A router and the world around it.
 pub(crate) struct World {
     pub(crate) folder: TempDir,
     pub(crate) config: conf::Router,
-    desk: Option<Desk>,
+    router: Option<RouterState>,
     began: Instant,
     pub(crate) ms: u64,
     /// How far the wall clock is off the one that never steps.
@@ -41,23 +40,25 @@ pub(crate) struct World {
     pub(crate) scanner: Option<Judgement>,
     /// agentd launches what it is asked to.
     pub(crate) agentd: bool,
-    /// The gate beats for every turn that is under way.
+    /// agentd has no free runner slot, and refuses launches.
+    pub(crate) full: bool,
+    /// The gate sends heartbeats for every running turn.
     pub(crate) beats: bool,
     /// The router dies with every event that it puts on the record, before it hears that it is there.
     pub(crate) deaf: bool,
-    /// Errands that are done before the next ones are lost; `None` for all.
-    pub(crate) errands_left: Option<usize>,
+    /// Effects that are performed before the next ones are lost; `None` for all.
+    pub(crate) effects_left: Option<usize>,
     pub(crate) record: Vec<Event>,
     pub(crate) launched: Vec<Launch>,
     pub(crate) killed: Vec<TurnId>,
     pub(crate) runners: Vec<TurnId>,
-    /// What the scanner was asked to judge by.
+    /// The subjects that the scanner was asked to judge.
     pub(crate) scans: Vec<Subject>,
-    /// What agentd was told of wall clocks.
+    /// The deadlines that agentd was given.
     pub(crate) walls: Vec<(TurnId, Duration)>,
-    /// Workspaces whose folders agentd was told to remove.
+    /// Workspaces whose folders agentd had to remove.
     pub(crate) removed: Vec<WorkspaceId>,
-    /// Attached directories that agentd was told to close.
+    /// Attached directories that agentd had to close.
     pub(crate) let_go: Vec<WorkspaceId>,
 }
 
@@ -75,16 +76,17 @@ impl World {
         let mut world = Self {
             folder,
             config,
-            desk: None,
+            router: None,
             began: Instant::now(),
             ms: 1_000_000,
             off: 0,
             audit: true,
             scanner: Some(Judgement::Pass),
             agentd: true,
+            full: false,
             beats: true,
             deaf: false,
-            errands_left: None,
+            effects_left: None,
             record: vec![],
             launched: vec![],
             killed: vec![],
@@ -100,18 +102,18 @@ impl World {
 
     /// The router begins: as after a kill, if it was there before. What was under way is lost.
     pub(crate) fn restart(&mut self) {
-        self.desk = None;
+        self.router = None;
         let file = self.folder.path().join("queue.db");
-        self.desk = Some(Desk::open(&file, self.config.clone(), self.now()).unwrap());
+        self.router = Some(RouterState::open(&file, self.config.clone(), self.now()).unwrap());
         for turn in self.runners.clone() {
-            self.act(|desk| desk.runner_alive(turn));
+            self.act(|router| router.runner_alive(turn));
         }
-        self.act(Desk::runners_known);
+        self.act(RouterState::runners_known);
     }
 
     /// The router ends for good; its files stay.
     pub(crate) fn into_folder(self) -> TempDir {
-        drop(self.desk);
+        drop(self.router);
         self.folder
     }
 
@@ -120,12 +122,12 @@ impl World {
         Moment { at, ms: self.ms.saturating_add_signed(self.off) }
     }
 
-    /// Has the desk do something, and does what follows from it.
-    pub(crate) fn act<T>(&mut self, work: impl FnOnce(&mut Desk) -> T) -> T {
+    /// Has the router do something, and does what follows from it.
+    pub(crate) fn act<T>(&mut self, work: impl FnOnce(&mut RouterState) -> T) -> T {
         let now = self.now();
-        let desk = self.desk.as_mut().unwrap();
-        desk.at(now);
-        let done = work(desk);
+        let router = self.router.as_mut().unwrap();
+        router.at(now);
+        let done = work(router);
         self.settle();
         done
     }
@@ -136,63 +138,65 @@ impl World {
             self.ms += 500;
             let heard = if self.beats { self.runners.clone() } else { vec![] };
             for turn in heard {
-                drop(self.begin(|desk, port| desk.emit(turn, 0, List::default(), port)));
+                drop(self.begin(|router, port| router.emit(turn, 0, List::default(), port)));
             }
-            self.act(Desk::tick);
+            self.act(RouterState::tick);
         }
     }
 
     fn settle(&mut self) {
         loop {
-            let desk = self.desk.as_mut().unwrap();
-            if desk.is_behind {
-                desk.drive();
+            let router = self.router.as_mut().unwrap();
+            if router.drive_now || router.drive_after_reply {
+                router.drive();
             }
-            let errands: Vec<Errand> = desk.errands.drain(..).collect();
-            if errands.is_empty() {
+            let effects: Vec<Effect> = router.effects.drain(..).collect();
+            if effects.is_empty() {
                 return;
             }
-            for errand in errands {
-                match &mut self.errands_left {
+            for effect in effects {
+                match &mut self.effects_left {
                     Some(0) => continue,
                     Some(left) => *left -= 1,
                     None => {}
                 }
-                self.perform(errand);
+                self.perform(effect);
             }
         }
     }
 
-    fn perform(&mut self, errand: Errand) {
-        let desk = self.desk.as_mut().unwrap();
-        match errand {
-            Errand::Record(event, then) => {
+    fn perform(&mut self, effect: Effect) {
+        let router = self.router.as_mut().unwrap();
+        match effect {
+            Effect::Record(event, then) => {
                 if self.audit {
                     self.record.push(*event);
                 }
                 if !self.deaf {
-                    then(desk, self.audit);
+                    router.recorded(then, self.audit);
                 }
             }
-            Errand::Scan(subject, _, then) => {
+            Effect::Scan(subject, _, job) => {
                 let verdict = self.scanner.map(|judgement| verdict(judgement, subject.conversation));
                 self.scans.push(subject);
-                then(desk, verdict);
+                router.scanned(&job, verdict.as_ref());
             }
-            Errand::Launch(launch) => {
+            Effect::Launch(launch) => {
                 self.launched.push(launch);
-                if self.agentd {
+                if self.full {
+                    router.runner_ended(launch.turn, Some(Ended::NotLaunched), 11);
+                } else if self.agentd {
                     self.runners.push(launch.turn);
                 }
             }
-            Errand::Wall(turn, left) => self.walls.push((turn, left)),
-            Errand::Remove(workspace) => self.removed.push(workspace),
-            Errand::Forget(workspace) => self.let_go.push(workspace),
-            Errand::Kill(turn) => {
+            Effect::SetDeadline(turn, left) => self.walls.push((turn, left)),
+            Effect::RemoveWorkspace(workspace) => self.removed.push(workspace),
+            Effect::CloseDirectory(workspace) => self.let_go.push(workspace),
+            Effect::Kill(turn) => {
                 self.killed.push(turn);
                 if self.runners.contains(&turn) {
                     self.runners.retain(|it| *it != turn);
-                    desk.runner_ended(turn, Some(Ended::Killed), 9);
+                    router.runner_ended(turn, Some(Ended::Killed), 9);
                 }
             }
         }
@@ -200,11 +204,11 @@ impl World {
 
     /// The user with this uid.
     pub(crate) fn id(&mut self, uid: u32) -> UserId {
-        self.act(|desk| desk.identify(uid)).unwrap().id
+        self.act(|router| router.identify(uid)).unwrap().id
     }
 
     pub(crate) fn submit(&mut self, submission: &Submission) -> Result<Accepted, RouterError> {
-        self.act(|desk| desk.submit(submission))
+        self.act(|router| router.submit(submission))
     }
 
     /// Ann says something in a session, under a key of its own.
@@ -214,29 +218,34 @@ impl World {
         self.submit(&super::said(ann, session, &key, text)).unwrap()
     }
 
-    /// Ann says something into the turn that is under way in a session, under a key of its own.
+    /// Ann steers the running turn of a session, under a key of its own.
     pub(crate) fn steer(&mut self, session: &str, text: &str, urgent: bool) -> Result<Steering, RouterError> {
         let ann = self.id(1001);
         let key = Text::clip(&format!("{session}/{text}"));
         let steer = Steer { session: Text::clip(session), text: Text::clip(text), urgent, key };
-        self.act(|desk| desk.steer(ann, &steer))
+        self.act(|router| router.steer(ann, &steer))
     }
 
-    /// The gate takes words in as this step of a turn.
-    pub(crate) fn take_in(&mut self, turn: TurnId, number: u32, word: &Word) -> Result<(), RouterError> {
-        self.ask(|desk, port| desk.step(turn, taking(number, word), port))
+    /// The gate takes a steering message in as this step of a turn.
+    pub(crate) fn take_in(
+        &mut self,
+        turn: TurnId,
+        number: u32,
+        word: &SteeringMessage,
+    ) -> Result<(), RouterError> {
+        self.ask(|router, port| router.step(turn, pending_steering(number, word), port))
             .unwrap_or(Err(RouterError::NotDurable))
     }
 
     /// The runner of a turn ends.
     pub(crate) fn runner_ends(&mut self, turn: TurnId, how: Ended, code: u64) {
         self.runners.retain(|it| *it != turn);
-        self.act(|desk| desk.runner_ended(turn, Some(how), code));
+        self.act(|router| router.runner_ended(turn, Some(how), code));
     }
 
     /// The gate ends a turn; the runner ends of itself.
     pub(crate) fn finish(&mut self, turn: TurnId, finished: Finished) -> Option<Result<(), RouterError>> {
-        let answer = self.ask(|desk, port| desk.finish(turn, finished, port));
+        let answer = self.ask(|router, port| router.finish(turn, finished, port));
         if answer == Some(Ok(())) {
             self.runner_ends(turn, Ended::Exited, 0);
         }
@@ -244,28 +253,34 @@ impl World {
     }
 
     /// Asks for something that may be answered later.
-    pub(crate) fn begin<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Desk, Port<T>)) -> Answer<T> {
+    pub(crate) fn begin<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut RouterState, Port<T>),
+    ) -> Answer<T> {
         let (sender, receiver) = oneshot();
-        self.act(|desk| work(desk, sender.into()));
+        self.act(|router| work(router, sender.into()));
         receiver
     }
 
     /// Asks for something; `None` if it is not answered yet.
-    pub(crate) fn ask<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Desk, Port<T>)) -> Option<T> {
+    pub(crate) fn ask<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut RouterState, Port<T>),
+    ) -> Option<T> {
         self.begin(work).try_recv().ok()
     }
 
     /// The gate keeps a step that raises nothing.
     pub(crate) fn keep(&mut self, turn: TurnId, number: u32, step: Step) -> Result<(), RouterError> {
         let new = NewStep { number, step, session: Label::bottom(), workspace: Label::bottom() };
-        self.ask(|desk, port| desk.step(turn, new, port)).unwrap()
+        self.ask(|router, port| router.step(turn, new, port)).unwrap()
     }
 
     /// The gate asks about call `n` as the turn's first step, for five minutes.
     pub(crate) fn inquire(&mut self, turn: TurnId, n: u8) -> Question {
         let question = super::question(n, self.ms + 300_000);
         self.keep(turn, 0, super::asking(n)).unwrap();
-        self.act(|desk| desk.ask(turn, &question)).unwrap();
+        self.act(|router| router.ask(turn, &question)).unwrap();
         question
     }
 
@@ -277,12 +292,12 @@ impl World {
         reply: Reply,
     ) -> Result<ApprovalInfo, RouterError> {
         let (id, hash, by) = (question.id, question.hash, Name::clip("mia"));
-        self.ask(|desk, port| desk.answer(Given { user, by, id, hash, reply, port })).unwrap()
+        self.ask(|router, port| router.answer(AnswerRequest { user, by, id, hash, reply, port })).unwrap()
     }
 
-    /// Where a question is, as the gate is told; `None` if it goes on waiting.
+    /// The state of a question as the gate gets it; `None` if it goes on waiting.
     pub(crate) fn told(&mut self, turn: TurnId, id: ApprovalId) -> Option<Result<State, RouterError>> {
-        self.ask(|desk, port| desk.answer_of(turn, id, port))
+        self.ask(|router, port| router.answer_of(turn, id, port))
     }
 
     /// A person stops a session, or everything; everybody's without a user.
@@ -310,7 +325,7 @@ impl World {
         again: bool,
     ) -> Option<Result<Stopped, RouterError>> {
         let session = session.map(Text::clip);
-        self.ask(|desk, port| desk.stop((user, &Name::clip("mia")), session, again, port))
+        self.ask(|router, port| router.stop((user, &Name::clip("mia")), session, again, port))
     }
 
     /// A person pauses a session, or everything, or takes that back.
@@ -321,7 +336,7 @@ impl World {
         paused: bool,
     ) -> Option<Result<(), RouterError>> {
         let session = session.map(Text::clip);
-        self.ask(|desk, port| desk.pause(user, &Name::clip("mia"), session, paused, port))
+        self.ask(|router, port| router.pause(user, &Name::clip("mia"), session, paused, port))
     }
 
     /// Somebody takes a message back; what was said comes back.
@@ -330,7 +345,7 @@ impl World {
         user: Option<UserId>,
         message: MessageId,
     ) -> Option<Result<String, RouterError>> {
-        let said = self.ask(|desk, port| desk.recall(user, message, port));
+        let said = self.ask(|router, port| router.recall(user, message, port));
         said.map(|said| said.map(Text::into_string))
     }
 
@@ -342,14 +357,14 @@ impl World {
         text: Option<&str>,
     ) -> Option<Result<Accepted, RouterError>> {
         let (by, text) = (Name::clip("mia"), text.map(Text::clip));
-        let again = Again { user, by, id: message, text, key: None };
-        self.ask(|desk, port| desk.requeue(again, port))
+        let again = RequeueRequest { user, by, id: message, text, key: None };
+        self.ask(|router, port| router.requeue(again, port))
     }
 
     /// Ann says something that kills every runner.
     pub(crate) fn poison(&mut self, session: &str) -> Accepted {
         let accepted = self.say(session, "poison");
-        while !state::over(self.state(accepted.message)) {
+        while !message_state::over(self.state(accepted.message)) {
             if self.runners.contains(&accepted.turn) {
                 self.runner_ends(accepted.turn, Ended::Killed, 11);
             }
@@ -359,7 +374,7 @@ impl World {
     }
 
     pub(crate) fn trace(&mut self, message: MessageId) -> Vec<MessageState> {
-        super::states(&self.act(|desk| desk.trace(None, message)).unwrap())
+        super::states(&self.act(|router| router.trace(None, message)).unwrap())
     }
 
     /// Where a message is.
@@ -367,7 +382,7 @@ impl World {
         *self.trace(message).last().unwrap()
     }
 
-    /// What the record says of how a turn ended.
+    /// The events on the record that end a turn.
     pub(crate) fn ends_on_record(&self, turn: TurnId) -> Vec<Action> {
         let ends = [
             Action::TurnEnded,
@@ -386,9 +401,9 @@ impl World {
     }
 }
 
-/// A step that takes words in.
-pub(crate) fn taking(number: u32, word: &Word) -> NewStep {
-    let Word { message, text, label } = word.clone();
+/// A step that takes a steering message in.
+pub(crate) fn pending_steering(number: u32, word: &SteeringMessage) -> NewStep {
+    let SteeringMessage { message, text, label } = word.clone();
     let step = Step::Steered { message, text, label: label.clone() };
     NewStep { number, step, session: label, workspace: Label::bottom() }
 }

@@ -79,4 +79,28 @@ pub(super) static RULES: Rules = Rules::new(&[
         misses: &[("a title", "C O N T E N T S"), ("prose", "a b is not a c")],
         ..BASE
     },
+    Rule {
+        id: "bidi-override",
+        why: "Latin letters that a control has shown from right to left",
+        view: View::Raw,
+        start: Start::Before(0),
+        reach: 48,
+        keywords: &["\u{202e}"],
+        pattern: r"\xe2\x80\xae[^\n]{0,6}?[A-Za-z]{3}",
+        hits: &["see \u{202e}txt.tnemucod\u{202c}", "\u{202e}erongi"],
+        misses: &[("an embedding", "\u{202b}Hello\u{202c}"), ("Hebrew", "\u{202e}שלום\u{202c}")],
+        ..BASE
+    },
+    Rule {
+        id: "read-it-turned",
+        why: "Asks to undo a disguise and to obey what comes out",
+        keywords: &[
+            "backward", "reverse", "right to left", "rot13", "rot-13", "cipher", "decode", "decrypt",
+            "mirrored",
+        ],
+        pattern: r"\b(?:backwards?|revers(?:e|ed|ing)|right to left|rot-?13|cipher|decod(?:e|ed|ing)|decrypt(?:ed)?|mirrored)\b[^.\n]{0,50}?\b(?:and (?:then )?(?:do (?:it|so|as it says|what it says)|obey|follow (?:it|them|the)|execute|comply|act on)|then (?:obey|execute|follow it|do it))\b",
+        hits: &["Read this from right to left and do it", "decode the rot13 below, then obey"],
+        misses: &[("code", "reverse the list and print it"), ("a lesson", "the cipher moves each letter")],
+        ..BASE
+    },
 ]);

@@ -1,6 +1,6 @@
 //! Asks to set earlier instructions aside: the commonest first sentence of an attack, in English.
-//! What it looks for is the verb, and within a few words the instructions. Messages, emails and errors are things that
-//! people do ask each other to ignore, so they are not instructions here.
+//! The rule looks for the verb, and within a few words the instructions. People do ask each other to ignore messages,
+//! emails and errors, so those are not instructions here.
 
 use super::{CERTAIN, Family, LIKELY, PHRASE, Rule, Rules, STRONG};
 

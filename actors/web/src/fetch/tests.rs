@@ -184,7 +184,7 @@ fn a_head_has_no_body_whatever_length_it_announces() {
 
 // Holds P4-08.
 #[test]
-fn a_private_host_is_reached_by_the_own_configuration_and_never_by_the_callers_word() {
+fn a_private_host_needs_the_own_configuration_not_the_callers_word() {
     let (lab, server) = lab(|_| html("inside"));
     assert_eq!(fetch(&lab, "http://localhost:8888/").unwrap().text.as_str(), "inside");
     let mut ask = get("http://127.0.0.1:9/");
@@ -289,21 +289,48 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n")
 }
 
-// Holds P4-07.
-#[test]
-fn over_tls_the_name_that_was_judged_is_the_name_that_is_proved() {
-    let issued = rcgen::generate_simple_self_signed(vec!["a.example.org".to_owned()]).unwrap();
+/// A server over TLS for these names, and the certificate that proves it, as PEM.
+fn over_tls(names: &[&str], handler: impl Fn(&str) -> Answer + Send + Sync + 'static) -> (Server, String) {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let issued = rcgen::generate_simple_self_signed(names).unwrap();
     let chain = vec![issued.cert.der().to_vec().into()];
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(issued.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let config = config.with_no_client_auth().with_single_cert(chain, key.into()).unwrap();
-    let server = Server::start(Some(Arc::new(config)), |_| html("over TLS"));
+    (Server::start(Some(Arc::new(config)), handler), pem(issued.cert.der()))
+}
+
+// Holds P4-07.
+#[test]
+fn over_tls_the_name_that_was_judged_is_the_name_that_is_proved() {
+    let (server, root) = over_tls(&["a.example.org"], |_| html("over TLS"));
     let hosts = ["a.example.org:443", "b.example.org:443"];
-    let lab = Lab::new(&server, &hosts, &WebSearch::default(), &pem(issued.cert.der()));
+    let lab = Lab::new(&server, &hosts, &WebSearch::default(), &root);
     assert_eq!(fetch(&lab, "https://a.example.org/").unwrap().text.as_str(), "over TLS");
     assert_eq!(fetch(&lab, "https://b.example.org/"), Err(WebError::Tls));
     let stranger = Lab::new(&server, &hosts, &WebSearch::default(), "");
     assert_eq!(fetch(&stranger, "https://a.example.org/"), Err(WebError::Tls));
+}
+
+// Holds P4-09.
+#[test]
+fn a_redirect_from_https_to_http_is_refused_before_anything_is_dialled() {
+    let (server, root) = over_tls(&["a.example.org", "b.example.org"], |path| match path {
+        "/same" => redirect(302, "http://a.example.org/end"),
+        "/other" => redirect(308, "http://b.example.org:8080/end"),
+        "/tls" => redirect(301, "https://b.example.org/end"),
+        _ => html("the end"),
+    });
+    let hosts = ["a.example.org:443", "b.example.org:443", "a.example.org:80", "b.example.org:8080"];
+    for (path, to) in [("same", "http://a.example.org"), ("other", "http://b.example.org:8080")] {
+        let lab = Lab::new(&server, &hosts, &WebSearch::default(), &root);
+        let fault = fetch(&lab, &format!("https://a.example.org/{path}")).unwrap_err();
+        let from = Text::new("https://a.example.org").unwrap();
+        assert_eq!(fault, WebError::Downgrade { from, to: Text::new(to).unwrap() });
+        assert_eq!(lab.dialled(), ["a.example.org:443"], "{path}");
+    }
+    let lab = Lab::new(&server, &hosts, &WebSearch::default(), &root);
+    assert_eq!(fetch(&lab, "https://a.example.org/tls").unwrap().text.as_str(), "the end");
 }

@@ -1,4 +1,4 @@
-//! Searches: what each provider is asked, and what is made of its answer.
+//! Searches: the request to each provider, and the hits in its answer.
 
 use super::*;
 use crate::testing::{Lab, Server, html, redirect, reply, run};
@@ -19,7 +19,7 @@ fn search(lab: &Lab, query: &str, max: u8) -> Result<usize, WebError> {
 
 // Holds P4-28.
 #[test]
-fn a_keyed_provider_is_asked_through_credproxy_with_the_secret_named_and_never_seen() {
+fn a_keyed_provider_is_asked_through_credproxy_by_the_secrets_name() {
     let answer = r#"{"results":[{"title":"T","url":"https://a.example.org/","content":"c"}],
         "web":{"results":[{"title":"T","url":"https://a.example.org/","description":"c"}]}}"#;
     let cases = [

@@ -1,12 +1,12 @@
-//! `claude -p --output-format stream-json`: whole messages of both sides, and their text in pieces before where it was
-//! asked for.
+//! `claude -p --output-format stream-json`: whole messages of both sides, and before them their text in pieces where
+//! that was asked for.
 
 use super::event_log::{EventLog, plain, text_of};
 use serde_json::Value;
 
 /// One line. `streamed` says that the text of the next whole message came in pieces already.
 pub(super) fn event(value: &Value, log: &mut EventLog, streamed: &mut bool) {
-    // What one agent says to another is part of a tool.
+    // A message from one agent to another is part of a tool.
     let own = value.get("parent_tool_use_id").is_none_or(Value::is_null);
     match text_of(value, "type") {
         "system" => log.session(value.get("session_id").and_then(Value::as_str)),

@@ -18,7 +18,7 @@ pub(super) fn event(value: &Value, log: &mut EventLog) {
             let why = value.pointer("/error/message").map(plain).unwrap_or_default();
             log.failed(&why);
         }
-        // It may try again by itself after this one.
+        // The program may try again by itself after this one.
         "error" => log.trouble = Some(text_of(value, "message").to_owned()),
         _ => {}
     }

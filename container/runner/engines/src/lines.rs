@@ -1,4 +1,4 @@
-//! Lines out of pieces, however these are cut. One that is too long is passed over to its end.
+//! Splits a stream into lines, however its pieces are cut. A line that is too long is skipped to its end.
 
 /// Bytes of one line; a longer one is left out.
 pub(super) const LINE: usize = 1 << 20;

@@ -1,5 +1,6 @@
-//! `opencode run --format json`: parts of messages as they are whole; a tool is told of once it has ended. It does not
-//! say that it has answered: its exit status does. An error is its end only if nothing follows: some it gets over.
+//! `opencode run --format json`: parts of messages once they are whole; a tool is reported once it has ended. The
+//! format does not say that the program has answered: its exit status does. An error is its end only if nothing
+//! follows: it gets over some.
 
 use super::event_log::{EventLog, plain, text_of};
 use serde_json::Value;

@@ -54,7 +54,7 @@ impl Parser {
 
     /// How many texts the program says it has read, its question among them.
     #[must_use]
-    pub const fn taken(&self) -> u32 {
+    pub const fn inputs_taken(&self) -> u32 {
         self.log.taken
     }
 

@@ -1,6 +1,6 @@
-//! What an engine knows of a session: the files of its home that its profile names, packed when it has answered and laid out
-//! in the next turn's home. Regular files alone, each beneath the home; whatever else an archive says is passed over, since
-//! a jail wrote it.
+//! An engine's state of a session: the files of its home that its profile names, packed when it has answered and laid
+//! out in the next turn's home. It takes regular files alone, each beneath the home; anything else in an archive is
+//! skipped, since a jail wrote it.
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -20,7 +20,7 @@ const FILES: usize = 1024;
 /// Folders in folders.
 const DEPTH: usize = 16;
 
-/// Packs what lies at these paths beneath `home`; none where it is more than is kept, or cannot be read.
+/// Packs the files at these paths beneath `home`; none where they are larger than the bound, or cannot be read.
 #[must_use]
 pub fn pack<'a>(home: &Path, keeps: impl Iterator<Item = &'a str>) -> Option<Blob<STATE>> {
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! The words of the programs as they were heard from them, and whatever else could come in their place.
+//! Recorded output of the programs, and any other that could come in its place.
 
 use super::state;
 use super::{End, Parser};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// What a program says, whole and in pieces of this size.
+/// The events of a program's output, whole and in pieces of this size.
 fn heard(format: Format, lines: &[Value], size: usize) -> (Vec<EngineEvent>, Parser) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let mut parser = Parser::new(format);
@@ -119,7 +119,7 @@ fn what_each_program_says_is_heard_the_same_however_it_is_cut() {
 }
 
 #[test]
-fn an_error_that_a_program_gets_over_is_not_its_end_and_one_that_nothing_follows_is() {
+fn an_error_is_the_end_only_if_nothing_follows() {
     let error = json!({"type": "error", "sessionID": "ses_1", "error": {"name": "APIError",
         "data": {"message": "overloaded", "statusCode": 503}}});
     let (_, parser) = heard(Format::Opencode, &[error.clone(), opencode()[3].clone()], 4096);
@@ -131,7 +131,7 @@ fn an_error_that_a_program_gets_over_is_not_its_end_and_one_that_nothing_follows
 
 // Holds P1-35.
 #[test]
-fn what_a_program_has_taken_in_of_what_was_typed_is_counted_and_is_no_event() {
+fn input_taken_in_is_counted_and_is_no_event() {
     let again = |text: &str| {
         json!({"type": "user", "isReplay": true, "parent_tool_use_id": null,
         "message": {"role": "user", "content": text}})
@@ -139,7 +139,7 @@ fn what_a_program_has_taken_in_of_what_was_typed_is_counted_and_is_no_event() {
     let result = json!({"type": "user", "parent_tool_use_id": null, "message": {"role": "user",
         "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}});
     let (events, parser) = heard(Format::ClaudeCode, &[again("question"), result, again("in red")], 4096);
-    assert_eq!((told(&events), parser.taken()), (vec![], 2));
+    assert_eq!((told(&events), parser.inputs_taken()), (vec![], 2));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_tool_goes_on_under_the_number_that_it_began_with() {
 
 // Holds B-80.
 #[test]
-fn tools_that_never_end_are_bounded_and_an_end_without_a_beginning_is_nothing() {
+fn endless_tools_are_bounded_and_a_lone_end_is_nothing() {
     let begun =
         |n: usize| json!({"type": "item.started", "item": {"id": format!("i{n}"), "type": "mcp_tool_call"}});
     let lines: Vec<Value> = (0..1000).map(begun).collect();
@@ -250,7 +250,7 @@ fn a_state_comes_back_as_it_was_and_nothing_but_files_beneath_the_home() {
 
 // Holds B-82.
 #[test]
-fn a_state_that_is_too_large_is_not_kept_and_one_that_says_more_than_it_may_is_not_laid_out() {
+fn an_oversized_state_is_dropped_and_a_hostile_one_not_unpacked() {
     let home = tempfile::tempdir().unwrap();
     let mut noise = Vec::with_capacity(2 << 20);
     let mut seed = 7_u64;

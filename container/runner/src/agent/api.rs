@@ -1,5 +1,5 @@
-//! The model API on the jail's own loopback, in the words of the vendors whose clients run here. Whoever reaches it is in
-//! this jail, so no key is looked at; whether a model is asked is the gate's to say, each time.
+//! The model API on the jail's own loopback, in the forms of the vendors whose clients run here. Every client that
+//! reaches it is in this jail, so no key is checked; the gate decides each time if a model is asked.
 
 use super::model::{Model, refused};
 use crate::RunnerFault;
@@ -24,10 +24,11 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use vendors::answer::{Source as _, Writer, collect, document, respond, warned};
+use vendors::chat_request::Ask;
 use vendors::fault::{Dialect, Fault, Kind};
 use vendors::listing::{self, asked_by};
 use vendors::openai::responses::{Responses, unknown};
-use vendors::{anthropic, body, ids, openai, wish};
+use vendors::{anthropic, body, ids, openai};
 
 /// Where it is served.
 pub(super) const PORT: u16 = 7080;
@@ -102,7 +103,7 @@ async fn render(request: Request, next: Next) -> Response {
     response
 }
 
-/// Waits until there is room for a request whose body has so many bytes.
+/// Waits until there is room for a request with a body of this many bytes.
 async fn room(body: usize) -> Result<SemaphorePermit<'static>, Fault> {
     let weights = u32::try_from(body / WEIGHT + 1).map_or(WEIGHTS, |weights| weights.min(WEIGHTS));
     ROOM.acquire_many(weights).await.map_err(|_| RelayError::Down(Name::clip("runner")).into())
@@ -120,11 +121,11 @@ async fn chat(State(gate): State<Gate>, request: Request) -> Result<Response, Fa
 
 async fn responses(State(gate): State<Gate>, request: Request) -> Result<Response, Fault> {
     let body = read(request).await?;
-    let wish::Ask { wish, streams, writer } = openai::responses::read(&body)?;
-    if let Some(previous) = &wish.previous {
+    let Ask { chat, streams, writer } = openai::responses::read(&body)?;
+    if let Some(previous) = &chat.previous {
         return Err(unknown(previous));
     }
-    give(&gate, body.len(), wish::Ask { wish, streams, writer: Responses::new(writer, None) }).await
+    give(&gate, body.len(), Ask { chat, streams, writer: Responses::new(writer, None) }).await
 }
 
 async fn messages(State(gate): State<Gate>, request: Request) -> Result<Response, Fault> {
@@ -132,9 +133,9 @@ async fn messages(State(gate): State<Gate>, request: Request) -> Result<Response
     give(&gate, body.len(), anthropic::read(&body)?).await
 }
 
-async fn give(gate: &Gate, body: usize, asked: wish::Ask<impl Writer>) -> Result<Response, Fault> {
-    let wish::Ask { wish, streams, mut writer } = asked;
-    let mut source = Model::begin(gate, wish.request, room(body).await?).await?;
+async fn give(gate: &Gate, body: usize, asked: Ask<impl Writer>) -> Result<Response, Fault> {
+    let Ask { chat, streams, mut writer } = asked;
+    let mut source = Model::begin(gate, chat.request, room(body).await?).await?;
     writer.begin(source.origin());
     if streams {
         return respond(source, writer, ()).await;
@@ -145,10 +146,10 @@ async fn give(gate: &Gate, body: usize, asked: wish::Ask<impl Writer>) -> Result
 
 async fn count(State(gate): State<Gate>, request: Request) -> Result<Response, Fault> {
     let body = read(request).await?;
-    let wish = anthropic::read_count(&body)?;
+    let chat = anthropic::read_count(&body)?;
     let _room = room(body.len()).await?;
-    let model = wish.request.model.clone();
-    match gate.count(wish.request).await {
+    let model = chat.request.model.clone();
+    match gate.count(chat.request).await {
         Ok(tokens) => Ok(document(Body::from(anthropic::counted(tokens.into()).to_string()))),
         Err(error) => Err(refused(&gate, &model, error).await),
     }
@@ -166,7 +167,7 @@ async fn model(
     id: Result<Path<String>, PathRejection>,
     request: Request,
 ) -> Result<Response, Fault> {
-    // What is no text is no name.
+    // A path that is no text is not a name.
     let id = id.map_or_else(|_| "\u{fffd}".to_owned(), |Path(id)| id);
     let dialect = asked_by(request.uri().path(), request.headers());
     let names = gate.models().await?;

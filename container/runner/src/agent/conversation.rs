@@ -1,6 +1,6 @@
-//! What an engine is asked, as one text: the person's message, what it has not seen of the conversation before it, and what
-//! an earlier attempt at the same message did; and what the person says on its way. Other people's words stand in it as
-//! lines of JSON, so that none of them can pass for the person's.
+//! An engine's prompt, as one text: the person's message, the part of the conversation that the engine has not seen,
+//! the work of an earlier attempt at the same message, and the messages that the person sends during the turn. Other
+//! people's words stand in it as lines of JSON, so that none of them can pass for the person's.
 
 use ipc_proto::engine;
 use ipc_proto::model::{Message, Role};
@@ -8,9 +8,9 @@ use ipc_proto::runner_gate::Work;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// Bytes of the conversation that are told; the newest stay.
+/// Bytes of the conversation in a prompt; the newest stay.
 const BEFORE: usize = 192 * 1024;
-/// Bytes of what one tool gave back.
+/// Bytes of one tool's result.
 const RESULT: usize = 4096;
 
 const RULES: &str = "\
@@ -27,13 +27,13 @@ const RECALLED: &str = "What is remembered, one JSON object a line:";
 const NOW: &str = "The person's message:";
 const BESIDES: &str = "What the person said while it was worked on:";
 
-/// What holds in every turn.
+/// The rules that hold in every turn.
 pub(super) fn rules(prompt: &str) -> String {
     format!("{RULES}\n{prompt}")
 }
 
-/// What is asked. `known` says that the engine goes on with a session of its own, and `told` that the rules reach it
-/// another way; `besides` is what was said into the turn since the work was given out.
+/// The prompt of a turn. `known` says that the engine goes on with a session of its own, and `told` that the rules
+/// reach it another way; `besides` are the messages sent into the turn since the work was given out.
 pub(super) fn question(
     work: &Work,
     engine: &engine::Work,
@@ -45,12 +45,12 @@ pub(super) fn question(
     let missed = engine.kept.as_ref().filter(|_| known).map(|kept| kept.missed);
     let unseen = missed.map_or(history, |missed| usize::try_from(missed).unwrap_or(history).min(history));
     let before = before.get(history - unseen..).unwrap_or_default();
-    // What memory gave stands before the message, and is nobody's order.
+    // Recalled memory stands before the message, and is no order.
     let (remembered, now) = now.split_at(usize::from(engine.recalled).min(now.len()));
     let (message, after) = now.split_first().map_or((None, now), |(message, after)| (Some(message), after));
     let (words, done): (Vec<&Message>, Vec<&Message>) = after.iter().partition(|it| it.role == Role::User);
     let mut parts = Vec::new();
-    // A session of its own was told the rules of an earlier turn, with that one's canary.
+    // The rules in a session of its own are those of an earlier turn, with that one's canary.
     if !told {
         parts.push(rules(&work.prompt));
     }
@@ -201,7 +201,7 @@ mod tests {
 
     // Holds P1-35.
     #[test]
-    fn what_the_person_said_on_the_way_is_theirs_in_a_later_attempt_and_in_a_later_program_as_well() {
+    fn messages_during_the_turn_reach_every_later_attempt() {
         let done = [(Role::User, "do it"), (Role::Assistant, "I begin"), (Role::User, "in red")];
         let (work, engine) = work(&done, 0, None);
         let asked = question(&work, &engine, (false, true), &["and soon".to_owned()]);

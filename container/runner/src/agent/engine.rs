@@ -1,7 +1,7 @@
-//! A turn that an engine answers: its program is started with what it knows of the session, asked by its standard input,
-//! and what it says is passed to the gate event by event. What its person says meanwhile is typed for it, where it takes
-//! that. It is tried again only while no model has answered it. What it has learned is kept once it has answered; it must
-//! never be given anything that another session left.
+//! A turn that an engine answers: its program is started with its state of the session, asked by its standard input,
+//! and its output is passed to the gate event by event. Messages that its person sends meanwhile are typed for it,
+//! where it takes them. It is tried again only while no model has answered it. Its new state is stored once it has
+//! answered; it must never get anything that another session left.
 
 use super::program::{Program, clear};
 use super::{LAST, LINGER, api, conversation, model, model_of, profile};
@@ -32,9 +32,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 /// How long a program that has answered may take to end.
 const GOODBYE: Duration = Duration::from_secs(10);
-/// How often it is asked what its person has said meanwhile.
+/// The interval of asking for the person's further messages.
 const LISTEN: Duration = Duration::from_secs(1);
-/// Bytes at the end of its standard error that are told if it fails.
+/// Bytes at the end of its standard error that are reported if it fails.
 const TAIL: usize = 1024;
 
 /// Runs it.
@@ -53,14 +53,14 @@ pub(crate) async fn run(
     let (mut known, mut errors) = (engine.kept.is_some(), 0);
     loop {
         let failed = match turn.attempt(known).await? {
-            Came::Over(ending) => return Ok(ending),
-            Came::Failed(failed) => failed,
+            AttemptOutcome::Over(ending) => return Ok(ending),
+            AttemptOutcome::Failed(failed) => failed,
         };
         errors += 1;
         if failed.for_good || failed.acted || errors >= ERRORS {
             return Ok(Ending::EngineFailed { status: failed.status });
         }
-        // A session that it does not know any more is refused like this; the conversation is told instead.
+        // An unknown session is refused like this; the prompt then holds the conversation.
         known = false;
         tokio::select! {
             () = sleep(pause(errors)) => {}
@@ -69,7 +69,7 @@ pub(crate) async fn run(
     }
 }
 
-/// What one turn has.
+/// The parts that one turn has.
 struct Turn<'a> {
     gate: &'a Gate,
     work: &'a Work,
@@ -77,45 +77,45 @@ struct Turn<'a> {
     places: &'a Places,
     model: &'a str,
     wall: Instant,
-    /// What was said into the turn since: a program that is started after another one is told it as well.
+    /// The messages that were sent into the turn: a program that is started after another one gets them as well.
     said: RefCell<Vec<String>>,
 }
 
-/// What an attempt came to.
-enum Came {
+/// The outcome of an attempt.
+enum AttemptOutcome {
     Over(Ending),
-    Failed(Failed),
+    Failed(AttemptFailure),
 }
 
-struct Failed {
+struct AttemptFailure {
     status: u8,
-    /// Another try would come to the same.
+    /// Another try would end the same.
     for_good: bool,
-    /// It used a tool, or was answered by a model and may have used one: what that did is not done twice.
+    /// It used a tool, or was answered by a model and may have used one: its effects must not happen twice.
     acted: bool,
 }
 
-/// What a program has said.
-struct Heard {
+/// The output of a program so far.
+struct Progress {
     parser: Parser,
     /// The end of its standard error.
     tail: Vec<u8>,
     spoke: bool,
     acted: bool,
-    /// What was typed for it: its question, and what was said since.
+    /// The number of texts that were typed for it: its question, and later messages.
     typed: u32,
-    /// The last that is being typed: what comes next waits for it, or one would stand in the middle of the other.
+    /// The last text that is being typed: the next one waits for it, or one would stand in the middle of the other.
     typing: Option<JoinHandle<()>>,
     /// Something that it left running is still there.
     left: bool,
 }
 
-impl Heard {
+impl Progress {
     /// It has ended by its own word, and nothing was typed that it has not taken in.
     fn is_over(&self) -> bool {
         match self.parser.end() {
             // One that says again nothing at all has its question, or it would not have answered.
-            Some(End::Completed(_)) => self.parser.taken().max(1) >= self.typed,
+            Some(End::Completed(_)) => self.parser.inputs_taken().max(1) >= self.typed,
             Some(End::Failed { .. }) => true,
             None => false,
         }
@@ -124,7 +124,7 @@ impl Heard {
 
 impl Turn<'_> {
     /// One program, from its start to its end. `known`: it goes on with the session that it was in before.
-    async fn attempt(&self, known: bool) -> Result<Came, RunnerFault> {
+    async fn attempt(&self, known: bool) -> Result<AttemptOutcome, RunnerFault> {
         let engine = &self.engine.engine;
         let known = self.lay_out(known)?;
         let mut environment = profile::prepare(engine.profile, self.model, self.places)?;
@@ -147,27 +147,29 @@ impl Turn<'_> {
         };
         let typing = Some(tokio::task::spawn_local(ask(None, program.input.clone(), question, engine.input)));
         let parser = Parser::new(engine.format);
-        let mut heard =
-            Heard { parser, tail: Vec::new(), spoke: false, acted: false, typed, typing, left: false };
-        let status = match self.listen(program, &mut heard).await? {
+        let mut progress =
+            Progress { parser, tail: Vec::new(), spoke: false, acted: false, typed, typing, left: false };
+        let status = match self.listen(program, &mut progress).await? {
             Ok(status) => status,
-            Err(ending) => return Ok(Came::Over(ending)),
+            Err(ending) => return Ok(AttemptOutcome::Over(ending)),
         };
-        let last = heard.parser.finish();
-        self.tell(&mut heard, last).await?;
-        heard.left = !clear().await;
-        self.settle(&heard, status).await
+        let last = progress.parser.finish();
+        self.send_events(&mut progress, last).await?;
+        progress.left = !clear().await;
+        self.settle(&progress, status).await
     }
 
     /// Says which program could not be run and why; another try would find the same.
-    async fn not_run(&self, program: &str, cause: &io::Error) -> Result<Came, RunnerFault> {
-        let Some((status, why)) = unrunnable(cause) else { return Ok(Came::Over(Ending::NotStarted)) };
+    async fn not_run(&self, program: &str, cause: &io::Error) -> Result<AttemptOutcome, RunnerFault> {
+        let Some((status, why)) = unrunnable(cause) else {
+            return Ok(AttemptOutcome::Over(Ending::NotStarted));
+        };
         let why = ipc_proto::Text::clip(&format!("{program}: {why}"));
         self.gate.engine(vec![EngineEvent::Error(why)]).await?;
-        Ok(Came::Failed(Failed { status, for_good: true, acted: false }))
+        Ok(AttemptOutcome::Failed(AttemptFailure { status, for_good: true, acted: false }))
     }
 
-    /// Makes its home anew, with what it knows of the session; false if it is to know nothing.
+    /// Makes its home anew, with its state of the session; false if it is to have none.
     fn lay_out(&self, known: bool) -> Result<bool, RunnerFault> {
         let home = profile::home(self.places);
         drop(fs::remove_dir_all(&home));
@@ -193,8 +195,12 @@ impl Turn<'_> {
         argv
     }
 
-    /// Passes on what it says until it has ended, and gives its status; or how the turn ends instead.
-    async fn listen(&self, program: Program, heard: &mut Heard) -> Result<Result<u8, Ending>, RunnerFault> {
+    /// Passes its output on until it has ended, and returns its status; or how the turn ends instead.
+    async fn listen(
+        &self,
+        program: Program,
+        progress: &mut Progress,
+    ) -> Result<Result<u8, Ending>, RunnerFault> {
         let Program { mut output, input, mut ended } = program;
         // Closed once it has answered all that was typed.
         let mut input = (self.engine.engine.input == Input::StreamJson).then_some(input);
@@ -208,10 +214,10 @@ impl Turn<'_> {
                     Some((error, piece)) => {
                         left = if status.is_some() { left.saturating_sub(piece.len()) } else { left };
                         open = left > 0;
-                        self.hear(heard, error, &piece).await?;
-                        // Once it has ended by its own word, what it goes on saying keeps nobody waiting.
+                        self.take_output(progress, error, &piece).await?;
+                        // Once it has ended by its own word, further output keeps nobody waiting.
                         if status.is_none() && !over {
-                            over = heard.is_over() && !self.pass_on(heard, &mut input, true).await?;
+                            over = progress.is_over() && !self.pass_on(progress, &mut input, true).await?;
                             quiet = Instant::now() + if over { GOODBYE } else { idle };
                         }
                     }
@@ -222,10 +228,10 @@ impl Turn<'_> {
                     quiet = Instant::now() + LINGER;
                 }
                 () = sleep_until(listen), if input.is_some() && status.is_none() => {
-                    self.pass_on(heard, &mut input, false).await?;
+                    self.pass_on(progress, &mut input, false).await?;
                     listen = Instant::now() + LISTEN;
                 }
-                () = sleep_until(quiet) => match (status, heard.parser.end()) {
+                () = sleep_until(quiet) => match (status, progress.parser.end()) {
                     (None, None) => return Ok(Err(Ending::EngineIdle)),
                     // It has said all that it has to say.
                     (status, _) => return Ok(Ok(status.unwrap_or_default())),
@@ -236,116 +242,125 @@ impl Turn<'_> {
         Ok(Ok(status.unwrap_or_default()))
     }
 
-    /// Types what was said into the turn since; whether that was anything. If it was nothing, and the program is `over`, no
-    /// more is typed: what is said from then on is the session's next message.
+    /// Types the messages that were sent into the turn; returns true if there were any. If there were none, and the
+    /// program is `over`, no more is typed: later messages are the session's next.
     async fn pass_on(
         &self,
-        heard: &mut Heard,
+        progress: &mut Progress,
         input: &mut Option<Sender<Typed>>,
         over: bool,
     ) -> Result<bool, RunnerFault> {
         let Some(to) = input.clone() else { return Ok(false) };
-        let words = self.gate.words().await?;
-        if words.is_empty() {
+        let messages = self.gate.messages().await?;
+        if messages.is_empty() {
             if over {
                 *input = None;
-                let before = heard.typing.take();
-                heard.typing = Some(tokio::task::spawn_local(async move {
+                let before = progress.typing.take();
+                progress.typing = Some(tokio::task::spawn_local(async move {
                     ended(before).await;
                     drop(to.send(Typed::End).await);
                 }));
             }
             return Ok(false);
         }
-        let said: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let said: Vec<String> = messages.iter().map(ToString::to_string).collect();
         let lines: String = said.iter().map(|text| conversation::line(text)).collect();
-        heard.typed = heard.typed.saturating_add(u32::try_from(said.len()).unwrap_or(u32::MAX));
+        progress.typed = progress.typed.saturating_add(u32::try_from(said.len()).unwrap_or(u32::MAX));
         self.said.borrow_mut().extend(said);
-        let before = heard.typing.take();
-        heard.typing = Some(tokio::task::spawn_local(ask(before, to, lines, Input::StreamJson)));
+        let before = progress.typing.take();
+        progress.typing = Some(tokio::task::spawn_local(ask(before, to, lines, Input::StreamJson)));
         Ok(true)
     }
 
-    async fn hear(&self, heard: &mut Heard, error: bool, piece: &[u8]) -> Result<(), RunnerFault> {
+    async fn take_output(
+        &self,
+        progress: &mut Progress,
+        error: bool,
+        piece: &[u8],
+    ) -> Result<(), RunnerFault> {
         if error {
-            heard.tail.extend_from_slice(piece);
-            let over = heard.tail.len().saturating_sub(TAIL);
-            heard.tail.drain(..over);
+            progress.tail.extend_from_slice(piece);
+            let over = progress.tail.len().saturating_sub(TAIL);
+            progress.tail.drain(..over);
             return Ok(());
         }
-        let events = heard.parser.push(piece);
-        self.tell(heard, events).await
+        let events = progress.parser.push(piece);
+        self.send_events(progress, events).await
     }
 
-    async fn tell(&self, heard: &mut Heard, events: Vec<EngineEvent>) -> Result<(), RunnerFault> {
-        heard.spoke |= events.iter().any(|event| matches!(event, EngineEvent::Text(_)));
-        heard.acted |= events.iter().any(|event| matches!(event, EngineEvent::ToolStart { .. }));
+    async fn send_events(
+        &self,
+        progress: &mut Progress,
+        events: Vec<EngineEvent>,
+    ) -> Result<(), RunnerFault> {
+        progress.spoke |= events.iter().any(|event| matches!(event, EngineEvent::Text(_)));
+        progress.acted |= events.iter().any(|event| matches!(event, EngineEvent::ToolStart { .. }));
         self.gate.engine(events).await
     }
 
-    /// The end of a program: its answer, with what it has learned; or why there is none.
-    async fn settle(&self, heard: &Heard, status: u8) -> Result<Came, RunnerFault> {
+    /// The end of a program: its answer, with its new state; or why there is none.
+    async fn settle(&self, progress: &Progress, status: u8) -> Result<AttemptOutcome, RunnerFault> {
         // Some formats have no word for the end, and with any an end in peace after some text is an answer.
         let silent = matches!(self.engine.engine.format, Format::Opencode | Format::Text);
-        let (why, for_good) = match heard.parser.end() {
-            Some(End::Completed(text)) if heard.is_over() => return self.answered(heard, text).await,
-            None if status == 0 && (silent || heard.spoke) => return self.answered(heard, "").await,
+        let (why, for_good) = match progress.parser.end() {
+            Some(End::Completed(text)) if progress.is_over() => return self.answered(progress, text).await,
+            None if status == 0 && (silent || progress.spoke) => return self.answered(progress, "").await,
             Some(End::Failed { why, for_good }) if why.trim().is_empty() => {
-                (self.reason(heard, status), *for_good)
+                (self.reason(progress, status), *for_good)
             }
             Some(End::Failed { why, for_good }) => (why.to_string(), *for_good),
             Some(End::Completed(_)) => {
                 ("it ended before it took in what was said meanwhile".to_owned(), false)
             }
-            None => (self.reason(heard, status), matches!(status, 126 | 127)),
+            None => (self.reason(progress, status), matches!(status, 126 | 127)),
         };
         self.gate.engine(vec![EngineEvent::Error(ipc_proto::Text::clip(&why))]).await?;
-        let acted = heard.acted || model::begun() > 0;
-        Ok(Came::Failed(Failed { status, for_good, acted }))
+        let acted = progress.acted || model::begun() > 0;
+        Ok(AttemptOutcome::Failed(AttemptFailure { status, for_good, acted }))
     }
 
-    fn reason(&self, heard: &Heard, status: u8) -> String {
+    fn reason(&self, progress: &Progress, status: u8) -> String {
         if let Some(reached) = limit::reached(status.into()) {
             return format!("ended because {}", reached.sentence());
         }
-        let tail = String::from_utf8_lossy(&heard.tail);
-        match heard.parser.trouble().unwrap_or_else(|| tail.trim()) {
+        let tail = String::from_utf8_lossy(&progress.tail);
+        match progress.parser.trouble().unwrap_or_else(|| tail.trim()) {
             "" => format!("status {status}, and no word of why"),
             why => why.to_owned(),
         }
     }
 
-    async fn answered(&self, heard: &Heard, text: &str) -> Result<Came, RunnerFault> {
+    async fn answered(&self, progress: &Progress, text: &str) -> Result<AttemptOutcome, RunnerFault> {
         let text = ipc_proto::Text::clip(text);
         self.gate.engine(vec![EngineEvent::Completed { text }]).await?;
-        match self.learned(heard) {
-            Some((token, state)) => self.gate.keep(token, state).await?,
-            // What an earlier turn left is let go of, or it would be laid out each time for less and less.
+        match self.learned(progress) {
+            Some((token, state)) => self.gate.save_engine_state(token, state).await?,
+            // The state of an earlier turn is dropped; else it would be laid out each time for less and less.
             None if self.engine.kept.is_some() => {
-                self.gate.keep(Token::default(), Blob::default()).await?;
+                self.gate.save_engine_state(Token::default(), Blob::default()).await?;
             }
             None => {}
         }
-        Ok(Came::Over(Ending::Answered))
+        Ok(AttemptOutcome::Over(Ending::Answered))
     }
 
-    /// What it needs to go on with the session; none where that cannot be had whole.
-    fn learned(&self, heard: &Heard) -> Option<(Token, Blob<STATE>)> {
+    /// The state that the engine needs to go on with the session; none where it cannot be had whole.
+    fn learned(&self, progress: &Progress) -> Option<(Token, Blob<STATE>)> {
         let engine = &self.engine.engine;
-        let token = heard.parser.token().filter(|_| !engine.resume.is_empty() && !heard.left)?;
+        let token = progress.parser.token().filter(|_| !engine.resume.is_empty() && !progress.left)?;
         let keeps = engine.keeps.iter().map(|path| path.as_str());
         Some((token.clone(), state::pack(&profile::home(self.places), keeps)?))
     }
 }
 
-/// Waits until what was typed before has all been passed on.
+/// Waits until the text before is typed.
 async fn ended(before: Option<JoinHandle<()>>) {
     if let Some(before) = before {
         drop(before.await);
     }
 }
 
-/// Types the question once what is `before` it is typed, and that there is no more where no more can come.
+/// Types the question once the text `before` it is typed, and closes the input where no more can come.
 async fn ask(before: Option<JoinHandle<()>>, input: Sender<Typed>, question: String, form: Input) {
     ended(before).await;
     for piece in question.as_bytes().chunks(TYPED_CHUNK) {

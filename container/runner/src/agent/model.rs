@@ -1,4 +1,4 @@
-//! A model's answer on its way from the gate to the program. One that the program takes no more is ended.
+//! A model's answer on its way from the gate to the program. An answer that the program no longer takes is ended.
 
 use crate::gate::Gate;
 use ipc_proto::gate::RelayError;
@@ -6,7 +6,7 @@ use ipc_proto::model::{ModelError, Piece, Request, StreamId};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::SemaphorePermit;
-use vendors::answer::{Origin, Said, Source};
+use vendors::answer::{Origin, ReplyEvent, Source};
 use vendors::fault::{Fault, Kind};
 use vendors::pieces::Calls;
 
@@ -18,7 +18,7 @@ const NAMED: usize = 40;
 /// Answers that were begun in this jail.
 static BEGUN: AtomicU32 = AtomicU32::new(0);
 
-/// How many answers of models were begun so far: whoever has one may have acted on it.
+/// The number of model answers begun so far: a program that has one may have acted on it.
 pub(super) fn begun() -> u32 {
     BEGUN.load(Ordering::Relaxed)
 }
@@ -71,7 +71,7 @@ pub(super) async fn refused(gate: &Gate, model: &str, error: RelayError) -> Faul
     let names: Vec<&str> = names.iter().take(NAMED).map(|name| name.as_str()).collect();
     let names = names.join(", ");
     if is_known {
-        // Nobody has a key in a jail, of which the gate's own words would speak.
+        // There is no key in a jail, though the gate's own error speaks of one.
         let message = format!("This agent may not use this model; it may use: {names}");
         return Fault::new(Kind::Forbidden, message).about("model");
     }
@@ -79,7 +79,7 @@ pub(super) async fn refused(gate: &Gate, model: &str, error: RelayError) -> Faul
 }
 
 impl Source for Model {
-    async fn next(&mut self) -> Vec<Said> {
+    async fn next(&mut self) -> Vec<ReplyEvent> {
         match self.gate.pull(self.stream, CREDIT).await {
             Ok(pieces) => {
                 self.over = pieces.iter().any(|piece| matches!(piece, Piece::Done(_) | Piece::Failed(_)));
@@ -89,7 +89,7 @@ impl Source for Model {
             }
             Err(error) => {
                 self.over = true;
-                vec![Said::Failed(error.into())]
+                vec![ReplyEvent::Failed(error.into())]
             }
         }
     }

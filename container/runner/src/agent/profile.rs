@@ -1,6 +1,6 @@
-//! What a program finds when it starts: where the model API is, placeholders where keys go, and, for the programs that are
-//! known, settings of their own which point there and switch their inner sandbox off, since the jail is theirs. A profile
-//! can only write into the jail's own home; it must never hold a key.
+//! The environment of a program: the address of the model API, placeholders in the place of keys, and, for known
+//! programs, settings which point there and switch their inner sandbox off, since the jail confines them. A profile can
+//! only write into the jail's own home; it must never hold a key.
 
 use super::api::PORT;
 use crate::RunnerFault;
@@ -53,7 +53,7 @@ pub(super) fn prepare(
     Ok(variables)
 }
 
-/// Puts what the agent is told where the program looks for what holds in every folder; false if it has no such place.
+/// Puts the agent's rules where the program looks for those of every folder; false if it has no such place.
 pub(super) fn instruct(profile: Profile, text: &str, places: &Places) -> Result<bool, RunnerFault> {
     let place = match profile {
         Profile::Plain => return Ok(false),
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_points_at_the_jail_s_own_loopback_and_has_a_placeholder_for_a_key() {
+    fn every_profile_uses_the_jails_loopback_and_a_placeholder() {
         for profile in [Profile::Plain, Profile::Codex, Profile::ClaudeCode, Profile::Opencode] {
             let (_folder, variables) = prepared(profile);
             let value = |name: &str| {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_settings_of_known_programs_name_the_model_and_no_sandbox_of_their_own() {
+    fn known_programs_get_the_model_and_no_sandbox_of_their_own() {
         let (folder, _) = prepared(Profile::Codex);
         let codex = fs::read_to_string(folder.path().join("home/.codex/config.toml")).unwrap();
         for line in

@@ -1,5 +1,5 @@
-//! The program itself: started in the workspace, on a terminal of the jail's own or on pipes, and waited for together with
-//! everything that it leaves behind, since this is the first process of the jail.
+//! The program itself: started in the workspace, on a terminal of the jail's own or on pipes, and waited for together
+//! with everything that it leaves behind, since this is the first process of the jail.
 
 use crate::RunnerFault;
 use crate::command::{Piece, WAITING, read};
@@ -21,21 +21,21 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-/// How long what a program left running may take to be gone once it is killed.
+/// Time for the processes that a program left to be gone once they are killed.
 const CLEARED: Duration = Duration::from_secs(2);
 
 /// A program that runs.
 pub(super) struct Program {
-    /// What it says.
+    /// The program's output.
     pub(super) output: Receiver<Piece>,
-    /// What is typed for it.
+    /// The input that is typed for it.
     pub(super) input: Sender<Typed>,
     /// Its exit status, once it has ended; 128 and the signal's number if one ended it.
     pub(super) ended: oneshot::Receiver<u8>,
 }
 
 impl Program {
-    /// Starts it; what the kernel says where it cannot be.
+    /// Starts it; the kernel's error where it cannot be.
     pub(super) fn start(
         argv: &[impl AsRef<str>],
         terminal: Option<&Terminal>,
@@ -62,8 +62,8 @@ impl Program {
     }
 }
 
-/// Ends what a program left running, which would go on writing to what is kept of it; whether it is gone. One that is killed
-/// may be in the middle of a write.
+/// Ends the processes that a program left, which would go on writing to its stored state; returns true if they are
+/// gone. A killed one may be in the middle of a write.
 pub(super) async fn clear() -> bool {
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     let until = Instant::now() + CLEARED;
@@ -110,7 +110,7 @@ fn on_terminal(
         Ok(child) => child,
         Err(cause) => return Ok(Err(cause)),
     };
-    // Its copies of the other end go with it, so that the end of the program is the end of what is read.
+    // Its copies of the other end go with it, so that the end of the program is the end of its output.
     drop(command);
     read(false, Some(File::from(ours.try_clone()?)), said)?;
     write(typed, ours, |terminal, size| {
@@ -135,7 +135,7 @@ const fn winsize(size: Size) -> Winsize {
     Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
-/// Writes what is typed, on a thread of its own: a program that does not read holds nobody up but its person.
+/// Writes the input, on a thread of its own: a program that does not read holds up nobody but its person.
 fn write(
     mut typed: Receiver<Typed>,
     to: OwnedFd,

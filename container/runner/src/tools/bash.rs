@@ -4,9 +4,10 @@
 
 use super::context::Context;
 use super::fault::ToolFault;
-use super::group::{Group, Left, code_of};
+use super::group::{Finished, Group, code_of};
 use super::limit::{self, Reached};
 use super::outcome::Outcome;
+use super::tool::{Checked, Tool};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,7 +18,7 @@ use toolset::jail_tools::COMMAND_MS;
 
 /// Between asking a group to end and killing it.
 const GRACE: Duration = Duration::from_secs(5);
-/// Kept free before the turn's end, to end the command and give in what it said.
+/// Time before the turn's end in which the command is ended and its output returned.
 const RESERVE: Duration = Duration::from_millis(500);
 /// The exit code of a command that ran out of time.
 const TIMED_OUT: i32 = 124;
@@ -34,8 +35,16 @@ pub(super) struct Args {
     timeout: Option<u64>,
 }
 
-impl Args {
-    pub(super) fn new(args: Self) -> Result<Self, String> {
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+}
+
+impl Checked for Args {
+    type Raw = Self;
+
+    fn check(args: Self::Raw) -> Result<Self, String> {
         match args.env.keys().find(|name| !is_name(name)) {
             Some(name) => Err(format!(
                 "`env`: {} is not a variable's name: letters, digits and _, not a digit first",
@@ -52,14 +61,14 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Why a command was ended before it ended by itself.
+/// The reason for which a command was ended early.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cut {
     Time,
     Abort,
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let asked = Duration::from_millis(args.timeout.unwrap_or(COMMAND_MS));
     let started = Instant::now();
     let turn_end = context.deadline.checked_sub(RESERVE).unwrap_or(context.deadline);
@@ -72,7 +81,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> 
         let now = Instant::now();
         if !group.is_ending() && (context.abort.is_set() || now >= limit) {
             cut = Some(if context.abort.is_set() { Cut::Abort } else { Cut::Time });
-            // Half of what is kept free is for killing, the other half for what comes after.
+            // Half of the reserve is for killing, the other half for the output.
             group.end((now + GRACE).min(context.deadline.checked_sub(RESERVE / 2).unwrap_or(now)));
         }
         if now.duration_since(told) >= Duration::from_secs(1) {
@@ -116,8 +125,8 @@ fn start(args: &Args, context: &Context) -> Result<Group, ToolFault> {
     command.spawn().and_then(Group::of).map_err(ToolFault::NotStarted)
 }
 
-/// The folder to run in. What is checked here is the model's mistake, not its power: a command may `cd` wherever the
-/// jail lets it.
+/// The folder to run in. The check finds the model's mistakes and bounds nothing: a command may `cd` wherever the jail
+/// lets it.
 fn folder(args: &Args, context: &Context) -> Result<PathBuf, ToolFault> {
     let Some(cwd) = &args.cwd else { return Ok(context.workspace().to_owned()) };
     let place = context.locate(cwd)?;
@@ -127,7 +136,7 @@ fn folder(args: &Args, context: &Context) -> Result<PathBuf, ToolFault> {
     Ok(place.full())
 }
 
-fn outcome(left: &Left, cut: Option<Cut>, spent: Duration) -> Outcome {
+fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration) -> Outcome {
     let (out, err) = (left.out.text(), left.err.text());
     let code = match (cut, left.status) {
         (Some(Cut::Time), _) => TIMED_OUT,
@@ -165,7 +174,7 @@ fn outcome(left: &Left, cut: Option<Cut>, spent: Duration) -> Outcome {
 }
 
 fn note(
-    left: &Left,
+    left: &Finished,
     cut: Option<Cut>,
     reached: Option<Reached>,
     code: i32,

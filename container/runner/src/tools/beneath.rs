@@ -15,7 +15,7 @@ use std::path::{Component, Path};
 /// Links in one path, as many as the kernel follows (`MAXSYMLINKS`).
 const MOST: usize = 40;
 
-/// What becomes of a symbolic link on the way, or at its end.
+/// The rule for a symbolic link on the way, or at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Links {
     /// It is followed, as long as it stays beneath; the last one unless `O_NOFOLLOW` is given.
@@ -24,8 +24,8 @@ pub(super) enum Links {
     Refused,
 }
 
-/// Where the way has come to.
-struct Way<'a> {
+/// The state of a resolution.
+struct Resolution<'a> {
     root: BorrowedFd<'a>,
     /// The directories passed below the root.
     passed: Vec<OwnedFd>,
@@ -39,23 +39,23 @@ struct Way<'a> {
 /// # Errors
 /// The kernel's errno; EXDEV where the path leads out, ELOOP for a link that is refused and for too many.
 pub(super) fn beneath(dir: &OwnedFd, rel: &Path, flags: OFlag, links: Links) -> Result<OwnedFd, Errno> {
-    let mut way = Way { root: dir.as_fd(), passed: Vec::new(), names: Vec::new(), links: 0 };
-    way.add(rel)?;
-    while let Some(name) = way.names.pop() {
+    let mut resolution = Resolution { root: dir.as_fd(), passed: Vec::new(), names: Vec::new(), links: 0 };
+    resolution.add(rel)?;
+    while let Some(name) = resolution.names.pop() {
         if name == ".." {
-            way.passed.pop().ok_or(Errno::EXDEV)?;
-        } else if way.names.is_empty() {
-            if let Some(found) = way.last(&name, flags, links)? {
+            resolution.passed.pop().ok_or(Errno::EXDEV)?;
+        } else if resolution.names.is_empty() {
+            if let Some(found) = resolution.last(&name, flags, links)? {
                 return Ok(found);
             }
         } else {
-            way.enter(&name, links)?;
+            resolution.enter(&name, links)?;
         }
     }
-    open(way.here(), OsStr::new("."), flags)
+    open(resolution.here(), OsStr::new("."), flags)
 }
 
-impl Way<'_> {
+impl Resolution<'_> {
     fn here(&self) -> BorrowedFd<'_> {
         self.passed.last().map_or(self.root, AsFd::as_fd)
     }

@@ -1,9 +1,9 @@
-//! What a tool is given besides its arguments: the directories it may reach, the time it has, the sign to stop and
-//! a way to say how far it is. Holds descriptors of directories and nothing else; must never hold a secret.
+//! The context of a tool call besides its arguments: the directories it may reach, the time it has, the sign to stop
+//! and a way to report progress. Holds descriptors of directories and nothing else; must never hold a secret.
 
 use super::fault::ToolFault;
-use super::output::MAX_OUTPUT;
-use super::path::Root;
+use super::output::{self, MAX_OUTPUT};
+use super::path::{Place, Root, relative};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -75,6 +75,40 @@ impl Context {
             max_output: MAX_OUTPUT,
             progress: Box::new(|_| {}),
         })
+    }
+
+    /// The root and the rest of a path: a relative one is in the workspace, an absolute one in the root it begins with.
+    pub(super) fn locate(&self, given: &str) -> Result<Place<'_>, ToolFault> {
+        let path = Path::new(given);
+        let found = self.roots.iter().enumerate().find_map(|(index, root)| {
+            let rest = if path.is_relative() { Some(path.to_owned()) } else { root.rest_of(path) };
+            rest.map(|rest| (index == 0, root, rest))
+        });
+        let Some((writable, root, rest)) = found else { return Err(self.outside(given)) };
+        let rel = relative(&rest);
+        let shown = output::shown(if writable { &rel } else { path });
+        Ok(Place { root, rel, shown, writable })
+    }
+
+    /// The workspace itself, or the folder or file named.
+    pub(super) fn locate_or_workspace(&self, given: Option<&str>) -> Result<Place<'_>, ToolFault> {
+        self.locate(given.unwrap_or("."))
+    }
+
+    /// The workspace's name, for a program's working directory.
+    pub(super) fn workspace(&self) -> &Path {
+        self.roots.first().and_then(|root| root.names.first()).map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    fn outside(&self, given: &str) -> ToolFault {
+        let others = self.roots.iter().skip(1).filter_map(|root| root.names.first());
+        let others: Vec<_> = others.map(|name| output::shown(name)).collect();
+        let roots = if others.is_empty() {
+            String::new()
+        } else {
+            format!(" and the readable {}", others.join(", "))
+        };
+        ToolFault::Outside { path: output::shown(Path::new(given)), roots }
     }
 
     /// Returns whether a tool may go on; asked between steps of whatever may take long.

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::fault::ToolFault;
 use super::outcome::Outcome;
 use super::replace::Slot;
+use super::tool::{Checked, Tool};
 use nix::fcntl::OFlag;
 use serde::Deserialize;
 use std::io::Read;
@@ -24,8 +25,20 @@ struct Edit {
     new_text: String,
 }
 
-impl Args {
-    pub(super) fn new(args: Self) -> Result<Self, String> {
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+
+    fn changes(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+}
+
+impl Checked for Args {
+    type Raw = Self;
+
+    fn check(args: Self::Raw) -> Result<Self, String> {
         match args.edits.iter().position(|edit| edit.old_text == edit.new_text) {
             Some(index) => {
                 Err(format!("`edits[{index}]`: oldText and newText are the same, which changes nothing"))
@@ -33,13 +46,9 @@ impl Args {
             None => Ok(args),
         }
     }
-
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let place = context.locate(&args.path)?;
     let slot = Slot::of(&place, false)?;
     let (file, about) = place.open_file(OFlag::O_NOFOLLOW)?;

@@ -1,4 +1,4 @@
-//! Why a tool could not do what it was asked, in words a model can act on. Carries paths and numbers, never content
+//! The reasons for which a tool failed, in words that a model can act on. It carries paths and numbers, never content
 //! of files.
 
 use nix::errno::Errno;
@@ -38,7 +38,7 @@ pub enum ToolFault {
     Special {
         /// The path.
         path: String,
-        /// What it is.
+        /// The kind of file found.
         what: &'static str,
     },
     /// The last part of the path is a symbolic link, which is not written through.
@@ -74,17 +74,17 @@ pub enum ToolFault {
     NotText {
         /// The path.
         path: String,
-        /// What to do instead.
+        /// The advice on how to go on.
         hint: &'static str,
     },
     /// An edit's old text is not in the file.
     #[error("edits[{index}].oldText does not occur in `{path}`{hint}; nothing was changed")]
     NoMatch {
-        /// Which edit, from 0.
+        /// The number of the edit, from 0.
         index: usize,
         /// The path.
         path: String,
-        /// What comes close.
+        /// The advice: the closest text.
         hint: String,
     },
     /// An edit's old text is there more than once.
@@ -92,7 +92,7 @@ pub enum ToolFault {
         "edits[{index}].oldText occurs more than once in `{path}` (lines {lines}); give more of the text around the one meant; nothing was changed"
     )]
     Ambiguous {
-        /// Which edit, from 0.
+        /// The number of the edit, from 0.
         index: usize,
         /// The path.
         path: String,
@@ -104,7 +104,7 @@ pub enum ToolFault {
     Denied {
         /// The path.
         path: String,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
     },
     /// Anything else the kernel says.
@@ -112,7 +112,7 @@ pub enum ToolFault {
     System {
         /// The path.
         path: String,
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// Why not.
         cause: io::Error,
@@ -153,7 +153,7 @@ impl ToolFault {
         }
     }
 
-    /// What the kernel's answer means for this path.
+    /// The fault that the kernel's error means for this path.
     pub(super) fn from_errno(path: &str, doing: &'static str, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {

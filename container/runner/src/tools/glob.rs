@@ -4,6 +4,7 @@ use super::context::Context;
 use super::fault::ToolFault;
 use super::outcome::Outcome;
 use super::output;
+use super::tool::{Checked, Tool};
 use super::walk::{Kind, Walk};
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use toolset::jail_tools::MAX_PATHS;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Given {
+pub(super) struct RawArgs {
     pattern: String,
     path: Option<String>,
 }
@@ -23,9 +24,17 @@ pub(super) struct Args {
     path: Option<String>,
 }
 
-impl Args {
-    pub(super) fn new(given: Given) -> Result<Self, String> {
-        Ok(Self { matcher: compile("pattern", &given.pattern)?, path: given.path })
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+}
+
+impl Checked for Args {
+    type Raw = RawArgs;
+
+    fn check(raw: Self::Raw) -> Result<Self, String> {
+        Ok(Self { matcher: compile("pattern", &raw.pattern)?, path: raw.path })
     }
 }
 
@@ -43,7 +52,7 @@ pub(super) fn compile(field: &str, pattern: &str) -> Result<GlobMatcher, String>
         .map_err(|cause| format!("`{field}`: is not a pattern: {}", cause.kind()))
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let place = context.locate_or_workspace(args.path.as_deref())?;
     let mut walk = Walk::new(context, &place)?;
     let prefix = prefix(&place.shown);
@@ -77,7 +86,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> 
         .with("truncated", more || walk.cut.is_some()))
 }
 
-/// What to put before a path found below `shown` so that it can be given to another tool.
+/// The prefix for a path found below `shown`, so that it can be given to another tool.
 pub(super) fn prefix(shown: &str) -> String {
     match Path::new(shown) {
         path if path == Path::new(".") => String::new(),
@@ -85,7 +94,7 @@ pub(super) fn prefix(shown: &str) -> String {
     }
 }
 
-/// What to say of a walk that did not see everything.
+/// The closing line for a walk that did not see everything.
 pub(super) fn ending(walk: &Walk<'_>) -> String {
     let cut = walk.cut.as_ref().map(|why| format!("\n[... incomplete: {why} ...]"));
     let unread = (walk.unread > 0).then(|| format!("\n[{} folders could not be read]", walk.unread));

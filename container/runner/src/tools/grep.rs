@@ -6,6 +6,7 @@ use super::fault::ToolFault;
 use super::glob;
 use super::outcome::Outcome;
 use super::output;
+use super::tool::{Checked, Tool};
 use super::walk::{Kind, Walk};
 use globset::GlobMatcher;
 use nix::fcntl::OFlag;
@@ -30,7 +31,7 @@ const PATTERN_MEMORY: usize = 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Given {
+pub(super) struct RawArgs {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -50,19 +51,27 @@ pub(super) struct Args {
     most: usize,
 }
 
-impl Args {
-    pub(super) fn new(given: Given) -> Result<Self, String> {
-        let regex = RegexBuilder::new(&given.pattern)
-            .case_insensitive(given.ignore_case)
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+}
+
+impl Checked for Args {
+    type Raw = RawArgs;
+
+    fn check(raw: Self::Raw) -> Result<Self, String> {
+        let regex = RegexBuilder::new(&raw.pattern)
+            .case_insensitive(raw.ignore_case)
             .size_limit(PATTERN_MEMORY)
             .dfa_size_limit(PATTERN_MEMORY)
             .build()
             .map_err(|cause| {
                 format!("`pattern`: is not a regular expression that can be searched for: {cause}")
             })?;
-        let files = given.glob.as_deref().map(anywhere).transpose()?;
-        let most = given.max_results.unwrap_or(MAX_HITS);
-        Ok(Self { regex, path: given.path, files, around: given.context, most })
+        let files = raw.glob.as_deref().map(anywhere).transpose()?;
+        let most = raw.max_results.unwrap_or(MAX_HITS);
+        Ok(Self { regex, path: raw.path, files, around: raw.context, most })
     }
 }
 
@@ -75,7 +84,7 @@ fn anywhere(pattern: &str) -> Result<GlobMatcher, String> {
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let place = context.locate_or_workspace(args.path.as_deref())?;
     let mut search = Search::new(args, context.max_output);
     let about = place.about()?;

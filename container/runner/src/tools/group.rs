@@ -39,8 +39,8 @@ struct Ending {
     killed: bool,
 }
 
-/// What a program left.
-pub(super) struct Left {
+/// The output and end of a program.
+pub(super) struct Finished {
     /// How it ended; none if it could not be ended.
     pub(super) status: Option<ExitStatus>,
     pub(super) out: HeadTail,
@@ -60,7 +60,7 @@ impl Group {
         self.out.kept.total() + self.err.kept.total()
     }
 
-    /// Takes in what was put out, for one tick at most. False when the program has ended, or cannot be ended.
+    /// Reads output, for one tick at most. False when the program has ended, or cannot be ended.
     pub(super) fn step(&mut self) -> bool {
         let before = self.output();
         self.take_in(self.tick_ms);
@@ -80,7 +80,7 @@ impl Group {
         true
     }
 
-    /// Asks the whole group to end, and kills what is left of it at `kill_at`.
+    /// Asks the whole group to end, and kills the rest of it at `kill_at`.
     pub(super) fn end(&mut self, kill_at: Instant) {
         if self.ending.is_none() {
             let _ = killpg(self.leader, Signal::SIGTERM);
@@ -94,7 +94,7 @@ impl Group {
     }
 
     /// Kills whatever the program left running and takes in the last of its output.
-    pub(super) fn finish(mut self) -> Left {
+    pub(super) fn finish(mut self) -> Finished {
         let _ = killpg(self.leader, Signal::SIGKILL);
         let status = self.child.try_wait().ok().flatten();
         if getpid() == Pid::from_raw(1) {
@@ -104,7 +104,7 @@ impl Group {
         while !self.is_drained() && Instant::now() < until {
             self.take_in(1);
         }
-        Left { status, out: self.out.kept, err: self.err.kept }
+        Finished { status, out: self.out.kept, err: self.err.kept }
     }
 
     const fn is_drained(&self) -> bool {
@@ -128,8 +128,8 @@ impl Group {
     }
 }
 
-/// As the first process of its namespace, a runner is the parent of whatever left its group and its parent; it ends
-/// and reaps them all. The kernel leaves the caller out of -1, and shows it nobody outside the namespace.
+/// As the first process of its namespace, a runner is the parent of every process that left its group and its parent;
+/// it ends and reaps them all. The kernel leaves the caller out of -1, and shows it no process outside the namespace.
 fn end_everybody_else() {
     let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     let until = Instant::now() + GONE;
@@ -142,7 +142,7 @@ fn end_everybody_else() {
     }
 }
 
-/// A pipe that is read without waiting, and what is kept of it.
+/// A pipe that is read without waiting, and its collected output.
 struct Stream<T> {
     /// None when it has ended.
     pipe: Option<T>,
@@ -157,7 +157,8 @@ impl<T: Read + AsFd> Stream<T> {
         Ok(Self { pipe, kept: HeadTail::new(KEPT) })
     }
 
-    /// Reads what is there, at most about 1 MiB, so that a program that never pauses does not keep us from its end.
+    /// Reads the available output, at most about 1 MiB, so that a program that never pauses does not keep us from its
+    /// end.
     fn take_in(&mut self) {
         let mut buffer = [0_u8; 64 * 1024];
         for _ in 0..16 {

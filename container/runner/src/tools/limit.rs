@@ -1,4 +1,4 @@
-//! Limits of the jail, and how a command that went over one says so. Pure but for one mark, which the watch on the
+//! The limits of the jail, and the report of a command that exceeded one. Pure but for one mark, which the watch on the
 //! jail's memory sets and the next command to end takes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ static MEMORY: AtomicBool = AtomicBool::new(false);
 /// A limit that ends a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reached {
-    /// What runs in the jail held more memory than it may, all of it together.
+    /// The programs in the jail together held more memory than they may.
     Memory,
     /// Its CPU time is used up.
     Cpu,
@@ -28,12 +28,12 @@ pub fn memory_reached() {
     MEMORY.store(true, Ordering::Release);
 }
 
-/// A command begins: what the watch did before was not about it.
+/// A command begins: earlier marks of the watch were not about it.
 pub fn begin() {
     MEMORY.store(false, Ordering::Release);
 }
 
-/// Which limit a command with this exit code ended by. A command can choose its code and lie about itself alone.
+/// The limit by which a command with this exit code ended. A command can choose its code and lie about itself alone.
 #[must_use]
 pub fn reached(code: i32) -> Option<Reached> {
     let memory = MEMORY.swap(false, Ordering::AcqRel);
@@ -55,7 +55,7 @@ impl Reached {
         }
     }
 
-    /// What happened, for the model or the person.
+    /// A sentence about the event, for the model or the person.
     #[must_use]
     pub fn sentence(self) -> String {
         let limits = manifest::row(manifest::Process::Runner).map(|row| row.limits);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_killed_command_is_put_down_to_memory_and_each_mark_to_one_command() {
+    fn only_a_killed_command_is_put_down_to_memory() {
         memory_reached();
         begin();
         assert_eq!(reached(137), None);

@@ -1,17 +1,17 @@
-//! What a call came to. Plain data; output is for the model, metadata for the record and the person, and neither
-//! must carry more than the call's own result.
+//! The outcome of a call. Plain data; output is for the model, metadata for the record and the person, and neither must
+//! carry more than the call's own result.
 
 use super::fault::ToolFault;
 use super::snapshot::Snapshot;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a call gave back.
+/// The outcome of a successful call.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// True if it did what was asked. A command that ends with a status other than 0 did not.
+    /// True if it succeeded. A command that ends with a status other than 0 did not.
     pub ok: bool,
-    /// What the model is shown, cut with a visible marker where it was too long.
+    /// The text for the model, cut with a visible marker where it was too long.
     pub output: String,
     /// If not ok: [`ToolFault::code`], or `exit_status`, `timed_out` or `aborted` of a command.
     pub error: Option<&'static str>,

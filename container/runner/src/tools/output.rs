@@ -45,7 +45,7 @@ impl HeadTail {
         self.total.saturating_sub(kept)
     }
 
-    /// What was kept, as text; bytes that are not UTF-8 become U+FFFD.
+    /// The stored output, as text; bytes that are not UTF-8 become U+FFFD.
     pub(super) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         if self.lost() == 0 {

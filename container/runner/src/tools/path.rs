@@ -2,7 +2,6 @@
 //! beneath a directory that is already open. Must never open a path by its ambient name.
 
 use super::beneath::{Links, beneath};
-use super::context::Context;
 use super::fault::ToolFault;
 use super::output;
 use nix::errno::Errno;
@@ -16,13 +15,13 @@ use std::path::{Component, Path, PathBuf};
 /// A directory that tools may reach.
 #[derive(Debug)]
 pub(super) struct Root {
-    /// What it is called: as it was given and, where that is a symbolic link, as it resolves.
-    names: Vec<PathBuf>,
+    /// Its names: as it was given and, where that is a symbolic link, as it resolves.
+    pub(super) names: Vec<PathBuf>,
     pub(super) dir: OwnedFd,
 }
 
 impl Root {
-    /// Opens a directory named by whoever made the context, not by a model.
+    /// Opens a directory named by the context, not by a model.
     pub(super) fn open(path: &Path) -> Result<Self, ToolFault> {
         let fault = |errno| ToolFault::from_errno(&output::shown(path), "open it", errno);
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
@@ -36,7 +35,8 @@ impl Root {
         Ok(Self { names, dir })
     }
 
-    fn rest_of(&self, path: &Path) -> Option<PathBuf> {
+    /// The rest of an absolute path that begins with one of its names.
+    pub(super) fn rest_of(&self, path: &Path) -> Option<PathBuf> {
         self.names.iter().find_map(|name| path.strip_prefix(name).ok()).map(Path::to_owned)
     }
 }
@@ -53,44 +53,8 @@ pub(super) struct Place<'a> {
     pub(super) writable: bool,
 }
 
-impl Context {
-    /// The root and the rest of a path: a relative one is in the workspace, an absolute one in the root it begins with.
-    pub(super) fn locate(&self, given: &str) -> Result<Place<'_>, ToolFault> {
-        let path = Path::new(given);
-        let found = self.roots.iter().enumerate().find_map(|(index, root)| {
-            let rest = if path.is_relative() { Some(path.to_owned()) } else { root.rest_of(path) };
-            rest.map(|rest| (index == 0, root, rest))
-        });
-        let Some((writable, root, rest)) = found else { return Err(self.outside(given)) };
-        let rel = relative(&rest);
-        let shown = output::shown(if writable { &rel } else { path });
-        Ok(Place { root, rel, shown, writable })
-    }
-
-    /// The workspace itself, or the folder or file named.
-    pub(super) fn locate_or_workspace(&self, given: Option<&str>) -> Result<Place<'_>, ToolFault> {
-        self.locate(given.unwrap_or("."))
-    }
-
-    /// The workspace's name, for a program's working directory.
-    pub(super) fn workspace(&self) -> &Path {
-        self.roots.first().and_then(|root| root.names.first()).map_or(Path::new("/"), PathBuf::as_path)
-    }
-
-    fn outside(&self, given: &str) -> ToolFault {
-        let others = self.roots.iter().skip(1).filter_map(|root| root.names.first());
-        let others: Vec<_> = others.map(|name| output::shown(name)).collect();
-        let roots = if others.is_empty() {
-            String::new()
-        } else {
-            format!(" and the readable {}", others.join(", "))
-        };
-        ToolFault::Outside { path: output::shown(Path::new(given)), roots }
-    }
-}
-
-/// Without `.` and empty parts. `..` is kept: what it means is known only on the way, links included.
-fn relative(path: &Path) -> PathBuf {
+/// Without `.` and empty parts. `..` stays: its meaning is known only on the way, links included.
+pub(super) fn relative(path: &Path) -> PathBuf {
     let kept: PathBuf = path
         .components()
         .filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir))
@@ -99,7 +63,7 @@ fn relative(path: &Path) -> PathBuf {
 }
 
 impl Place<'_> {
-    /// Opens what is there; a last symbolic link is followed unless `flags` has `O_NOFOLLOW`, and never out of the root.
+    /// Opens the file; a last symbolic link is followed unless `flags` has `O_NOFOLLOW`, and never out of the root.
     pub(super) fn open(&self, flags: OFlag, doing: &'static str) -> Result<OwnedFd, ToolFault> {
         beneath(&self.root.dir, &self.rel, flags, Links::Followed).map_err(|errno| self.fault(doing, errno))
     }
@@ -122,19 +86,19 @@ impl Place<'_> {
         Ok((file, about))
     }
 
-    /// What is there, links followed.
+    /// The file's metadata, links followed.
     pub(super) fn about(&self) -> Result<Metadata, ToolFault> {
         let fd = self.open(OFlag::O_PATH, "look at it")?;
         File::from(fd).metadata().map_err(|cause| ToolFault::from_io(&self.shown, "look at it", cause))
     }
 
-    /// The path by which a program may be told of it.
+    /// The path by which a program may name it.
     pub(super) fn full(&self) -> PathBuf {
         self.root.names.first().map(|name| name.join(&self.rel)).unwrap_or_default()
     }
 }
 
-/// What something that is neither a file nor a folder is called.
+/// The name of something that is neither a file nor a folder.
 pub(super) fn special(kind: FileType) -> &'static str {
     if kind.is_fifo() {
         "a named pipe"

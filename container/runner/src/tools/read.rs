@@ -5,6 +5,7 @@ use super::fault::ToolFault;
 use super::outcome::Outcome;
 use super::output::clip_line;
 use super::snapshot::lines;
+use super::tool::{Checked, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use nix::fcntl::OFlag;
@@ -50,7 +51,21 @@ impl Encoding {
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+}
+
+impl Checked for Args {
+    type Raw = Self;
+
+    fn check(args: Self) -> Result<Self, String> {
+        Ok(args)
+    }
+}
+
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let place = context.locate(&args.path)?;
     let (file, about) = place.open_file(OFlag::empty())?;
     let limit = args.max_size.unwrap_or(MAX_READ).min(args.encoding.most(context.max_output));

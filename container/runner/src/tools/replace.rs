@@ -44,7 +44,7 @@ impl<'a> Slot<'a> {
         Ok(Self { place, folder, name: name.to_owned() })
     }
 
-    /// What is in the slot: nothing, or a regular file. Anything else is refused.
+    /// The file in the slot: nothing, or a regular file. Anything else is refused.
     pub(super) fn occupant(&self) -> Result<Option<Metadata>, ToolFault> {
         let path = || self.place.shown.clone();
         let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW;
@@ -96,8 +96,8 @@ impl<'a> Slot<'a> {
 
 const FOLDER: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY);
 
-/// Makes the folders of a path that are missing and opens the last. Each is opened from the root again, so that `..`
-/// and links mean what they mean to the kernel.
+/// Makes the missing folders of a path and opens the last. Each is opened from the root again, so that `..` and links
+/// have the kernel's meaning.
 fn make_folders(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let mut sofar = PathBuf::new();
     let mut current = beneath(root, Path::new("."), FOLDER, Links::Followed)?;
@@ -106,7 +106,7 @@ fn make_folders(root: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
         let opened = match (beneath(root, &sofar, FOLDER, Links::Followed), part) {
             (Err(Errno::ENOENT), Component::Normal(name)) => {
                 match mkdirat(&current, name, Mode::from_bits_truncate(0o777)) {
-                    // Somebody else made it: good. A link that leads nowhere: opening it says so.
+                    // Another process made it: good. A link that leads nowhere: opening it reports that.
                     Ok(()) | Err(Errno::EEXIST) => {}
                     Err(errno) => return Err(errno),
                 }

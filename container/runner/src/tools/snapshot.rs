@@ -32,7 +32,7 @@ pub struct Snapshot {
     pub sha256: Option<String>,
 }
 
-/// The state of what a path names now.
+/// The present state of a path's file.
 pub(super) fn of(context: &Context, path: &str) -> Snapshot {
     let Ok(place) = context.locate(path) else {
         return Snapshot { path: clip(&output::shown(Path::new(path))), ..Snapshot::default() };

@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 64;
 /// Bytes of a `.gitignore` that are heeded.
 const MAX_IGNORE: u64 = 64 * 1024;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,

@@ -5,6 +5,7 @@ use super::fault::ToolFault;
 use super::outcome::Outcome;
 use super::replace::Slot;
 use super::snapshot::lines;
+use super::tool::{Checked, Tool};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use toolset::jail_tools::MAX_WRITE;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Given {
+pub(super) struct RawArgs {
     path: String,
     content: String,
     #[serde(default)]
@@ -43,29 +44,37 @@ pub(super) struct Args {
     overwrite: bool,
 }
 
-impl Args {
-    pub(super) fn new(given: Given) -> Result<Self, String> {
-        let content = match given.encoding {
-            Encoding::Utf8 => given.content.into_bytes(),
+impl Tool for Args {
+    fn run(&self, context: &Context) -> Result<Outcome, ToolFault> {
+        run(self, context)
+    }
+
+    fn changes(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+}
+
+impl Checked for Args {
+    type Raw = RawArgs;
+
+    fn check(raw: Self::Raw) -> Result<Self, String> {
+        let content = match raw.encoding {
+            Encoding::Utf8 => raw.content.into_bytes(),
             Encoding::Base64 => STANDARD
-                .decode(given.content.as_bytes())
+                .decode(raw.content.as_bytes())
                 .map_err(|cause| format!("`content`: is not standard base64 with padding: {cause}"))?,
         };
         if content.len() > MAX_WRITE {
             return Err(format!("`content`: must have at most {MAX_WRITE} bytes, has {}", content.len()));
         }
-        if given.path.ends_with('/') {
+        if raw.path.ends_with('/') {
             return Err("`path`: names a folder; end it with the file's name".to_owned());
         }
-        Ok(Self { path: given.path, content, create_dirs: given.create_dirs, overwrite: given.overwrite })
-    }
-
-    pub(super) fn path(&self) -> &str {
-        &self.path
+        Ok(Self { path: raw.path, content, create_dirs: raw.create_dirs, overwrite: raw.overwrite })
     }
 }
 
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
+fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let place = context.locate(&args.path)?;
     let slot = Slot::of(&place, args.create_dirs)?;
     let old = slot.occupant()?;

@@ -1,4 +1,4 @@
-//! What a URL is read as, and what is refused: classes of disguise, and what holds for any text.
+//! How a URL is read, and which URLs are refused: classes of disguise, and properties that hold for any text.
 
 use super::*;
 use proptest::prelude::*;

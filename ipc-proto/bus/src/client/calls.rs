@@ -11,7 +11,7 @@ use tarpc::{ClientMessage, Request, context};
 /// told from the answer to the call that has its slot now.
 const SLOT_BITS: u32 = 24;
 
-/// Which call: its slot, and its id on the wire.
+/// Identifies a call: its slot, and its id on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ticket {
     slot: usize,

@@ -87,7 +87,7 @@ where
             let id = if let ClientMessage::Request(request) = &message { Some(request.id) } else { None };
             match (self.transport.as_mut().start_send(message), id) {
                 (Ok(()), _) => {}
-                // What no frame can hold is the failure of its call, and not of the connection.
+                // A message that fits no frame fails its call, and not the connection.
                 (Err(error), Some(id)) => {
                     let woken = self.calls().answer(id, Err(RpcError::Send(Box::new(error))));
                     wake(woken);

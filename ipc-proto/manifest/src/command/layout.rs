@@ -14,7 +14,7 @@ pub mod state_words {
     pub const RESTARTS: usize = 4;
     /// When it was started, unix ms.
     pub const SINCE: usize = 5;
-    /// First of the eight counters of its last [`crate::command::Kind::Beat`].
+    /// First of the eight counters of its last [`crate::command::Kind::Heartbeat`].
     pub const COUNTERS: usize = 6;
 }
 
@@ -24,11 +24,11 @@ pub mod check_words {
     pub const STATE: usize = 6;
     /// How long it took, ms; of one that failed, the number of the row's process.
     pub const FACT: usize = 7;
-    /// Of one that failed, the number of the act.
+    /// The number of the act, where a probe failed.
     pub const ACT: usize = 8;
-    /// Of one that failed, how the act's process ended ([`crate::command::Ended`]).
+    /// How the act's process ended ([`crate::command::Ended`]), where a probe failed.
     pub const ENDED: usize = 9;
-    /// Of one that failed, the code of that.
+    /// The code of that end, where a probe failed.
     pub const CODE: usize = 10;
 }
 

@@ -1,7 +1,7 @@
-//! What frames say in numbers: states, answers, and how something ended. Numbers are the wire format: one that was given out is
+//! States, answers and ends that frames carry as numbers. Numbers are the wire format: a number that was given out is
 //! never used for something else.
 
-/// Whether the record takes entries.
+/// Says if the record accepts entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u64)]
 pub enum RecordState {
@@ -10,13 +10,13 @@ pub enum RecordState {
     Whole = 0,
     /// The last write or flush failed: nothing has an effect until one succeeds.
     Unwritable = 1,
-    /// What is there does not verify: nothing is appended to it.
+    /// The existing record does not verify: nothing is appended to it.
     Broken = 2,
-    /// What is there is another log than this host's: nothing is appended to it.
+    /// The existing record belongs to another host: nothing is appended to it.
     Foreign = 3,
 }
 
-/// What clients come through to a listener that agentd keeps.
+/// The kind of a listener that agentd keeps and clients connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum ListenerKind {
@@ -124,7 +124,7 @@ impl Mode {
     }
 }
 
-/// What holds the limits of a jail as a whole.
+/// The mechanism that enforces the limits of a jail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Holder {

@@ -1,4 +1,4 @@
-//! What the host's own processes may call. Every group but `BASE` and `LINKS` is for few.
+//! System calls that the host's own processes may make. Every group but `BASE` and `LINKS` is for few.
 
 use super::Condition::{
     Aborts, Faults, Ipv6, LargeBlock, ListensOnTcp, NameServer, NoVdso, OfSome, OtherLibrary, PlainService,
@@ -23,7 +23,7 @@ const COPY: &[&[When]] = &[&[equal(1, 1030)]];
 /// `F_SETLK`.
 const LOCKS: &[&[When]] = &[&[equal(1, 6)]];
 
-/// What every process needs to live, wait and end.
+/// Calls that every process needs to live, wait and end.
 pub const BASE: Group = Group {
     name: "base",
     why: "the runtime: memory without code, waiting, what it holds, ending",
@@ -32,7 +32,7 @@ pub const BASE: Group = Group {
         any("close"),
         any("epoll_ctl"),
         any("epoll_wait"),
-        // What C libraries make of it where there is no other.
+        // C libraries use it for `epoll_wait` where the architecture has none.
         #[cfg(not(target_arch = "x86_64"))]
         any("epoll_pwait"),
         any("exit_group"),
@@ -157,7 +157,7 @@ pub const REPLACE: Group = Group {
     ],
 };
 
-/// Whose a key file is to read.
+/// Sets the mode of a key file and of a public one.
 pub const MODES: Group = Group {
     name: "modes",
     why: "a key is its owner's alone to read, and what is public everybody's",

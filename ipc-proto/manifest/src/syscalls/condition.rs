@@ -13,7 +13,7 @@ macro_rules! conditions {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// What holds then.
+            /// The condition in words.
             #[must_use]
             pub const fn says(self) -> &'static str {
                 match self {

@@ -1,5 +1,5 @@
-//! What a runner with a loopback and a terminal of its own may call besides: sockets that reach nothing but its own
-//! network namespace, and what makes a terminal of its own jail.
+//! System calls that a runner with its own loopback and terminal may make besides: sockets that reach nothing but
+//! its own network namespace, and calls that make a terminal of its own jail.
 
 use super::Condition::{Loopback, Terminals};
 use super::{FASTOPEN, Group, When, any, bits, equal, only, without};

@@ -1,7 +1,7 @@
-//! What ordinary programs in a runner's jail may call: what `sh`, `git`, `python3` and `node` were seen to need, in
-//! groups by what it is for. A list of what is refused would age with every kernel. The jail's namespaces, landlock
-//! and empty network hold these programs; this keeps the kernel's rarer doors shut, and in mode flat, where there are no
-//! namespaces, other processes' limits, priorities and signals out of reach.
+//! System calls that ordinary programs in a runner's jail may make: those that `sh`, `git`, `python3` and `node` were
+//! seen to need, in groups by purpose. A list of refused calls would age with every kernel. The jail's namespaces,
+//! landlock and empty network hold these programs; the list keeps the kernel's rarer interfaces out of reach, and in
+//! mode flat, where there are no namespaces, other processes' limits, priorities and signals too.
 
 use super::Condition::{
     Attributes, Copies, Folders, Locks, Memory, Names, OlderCalls, Pairs, Parts, ProtectionKeys, Relatives,
@@ -30,7 +30,7 @@ pub const CODE: Group = Group {
         any("pkey_alloc").rare(ProtectionKeys),
         any("pkey_free").rare(ProtectionKeys),
         any("pkey_mprotect").rare(ProtectionKeys),
-        // Whoever may write a file of the workspace may execute it, so a program in memory adds nothing.
+        // A process that may write a file of the workspace may execute it, so a program in memory adds nothing.
         any("memfd_create").rare(Memory),
         any("rseq"),
         any("set_robust_list"),
@@ -111,7 +111,7 @@ const IOCTL_COPIES: &[&[When]] = &[&[equal(1, 0x4004_9409)], &[equal(1, 0x4020_9
 /// `FIONREAD`, `FIONCLEX`, `FIOCLEX`.
 const IOCTL_FLAGS: &[&[When]] = &[&[equal(1, 0x541b)], &[equal(1, 0x5450)], &[equal(1, 0x5451)]];
 
-/// What a process does with the descriptors that it has.
+/// Calls on descriptors that a process already has.
 pub const DESCRIPTORS: Group = Group {
     name: "descriptors",
     why: "reading, writing, copying and waiting for descriptors",
@@ -162,7 +162,7 @@ pub const DESCRIPTORS: Group = Group {
 
 /// `S_IFMT`, and with it no bit that lends rights.
 const KIND: u64 = 0o17_0000 | SETUID;
-/// What `mknod` may make: `S_IFREG`, also as 0, `S_IFIFO` and `S_IFSOCK`.
+/// File types that `mknod` may make: `S_IFREG`, also as 0, `S_IFIFO` and `S_IFSOCK`.
 const NODES: &[&[When]] = &[
     &[bits(1, KIND, 0)],
     &[bits(1, KIND, 0o10_0000)],
@@ -298,7 +298,7 @@ const PRCTL_RARE: &[&[When]] = &[
 /// Itself: in mode flat a pid may be anybody's of the same uid.
 const ITSELF: &[&[When]] = &[&[equal(0, 0)]];
 
-/// What a process is told of itself, and may narrow.
+/// Calls by which a process reads facts about itself, or narrows its own rights.
 pub const SELF: Group = Group {
     name: "self",
     why: "who a process is, and limits and names of its own",

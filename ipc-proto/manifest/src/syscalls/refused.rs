@@ -1,5 +1,6 @@
-//! What a runner's process may not call, where that is more than "not listed": what it hears, what it dies by, and what
-//! the kernel answers without a word to agentd because ordinary programs ask for it all the time.
+//! System calls of a runner's process that are refused by more than "not listed": the errno of each, the calls that
+//! kill, and the calls that the kernel answers without notifying agentd because ordinary programs make them all the
+//! time.
 
 use super::{When, bits, equal};
 
@@ -47,7 +48,7 @@ pub struct Quiet {
     pub name: &'static str,
     /// With which arguments: any of these; an empty slice is all.
     pub when: &'static [When],
-    /// What it hears.
+    /// The errno that the program receives.
     pub errno: u32,
     /// Why it is no act worth an event.
     pub why: &'static str,
@@ -97,8 +98,8 @@ pub const QUIET_APART: &[Quiet] = &[Quiet {
     why: "the C library looks for a name service whenever a name is asked, and tries addresses by datagram",
 }];
 
-/// What kills a runner's process outright: no program has an honest use for these in a jail, and each has been
-/// a way out of one.
+/// Calls that kill a runner's process outright: no program has an honest use for these in a jail, and each has
+/// been a way out of one.
 pub const RUNNER_KILLS: &[&str] = &[
     "ptrace",
     "process_vm_readv",

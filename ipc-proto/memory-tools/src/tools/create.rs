@@ -1,17 +1,18 @@
-//! `mem-create`: an observation that a model wants kept.
+//! `mem-create`: an observation that a model wants stored.
 
 use super::fields::{self, Fields, source};
 use crate::args::{Args, Scope};
 use crate::catalogue::{Tool, choice};
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::store::Store;
 use crate::tools::ask;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::{Class, Label, Trust};
-use ipc_proto::memory::{Ask, Detail, Entry, Kind, Observation, Said};
+use ipc_proto::memory::{Detail, Entry, Kind, Observation};
 use serde_json::{Value, json};
 
-/// Where it may belong to.
+/// The scopes that it may belong to.
 const SCOPES: [(&str, Scope); 2] = [("project", Scope::Project), ("user", Scope::User)];
 
 pub(crate) const TOOL: Tool = Tool {
@@ -60,6 +61,6 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
             expires_ms: None,
         },
     };
-    let id = ask(store, Ask::Write(Box::new(entry)), Said::id).await?;
+    let id = ask(store, Request::Write(Box::new(entry)), Answer::id).await?;
     Ok(Done::new(json!({ "id": id.to_string() })))
 }

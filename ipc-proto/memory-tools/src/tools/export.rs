@@ -1,25 +1,26 @@
-//! `mem-export`: rows with their history, tombstones and what they were made from, in open-mem's form. An answer has a
-//! bound; the next one goes on where it ended.
+//! `mem-export`: rows with their history, tombstones and material, in open-mem's form. An answer has a bound; the next
+//! one continues where it ended.
 
 use crate::CONTRACT;
 use crate::args::{Args, SCOPES, TYPES, of_project};
 use crate::catalogue::{Tool, choice, cursor, number, scope};
 use crate::cursor::Reached;
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::shape::{self, Item};
 use crate::store::{Store, Trouble};
 use crate::time;
 use crate::tools::{ask, listed};
 use ipc_proto::List;
-use ipc_proto::memory::{Ask, Filter, HITS, KindName, MemoryError, Row, Said, StateName, Unread};
+use ipc_proto::memory::{Filter, HITS, KindName, MemoryError, Row, StateName, Unread};
 use serde_json::json;
 
-/// Rows without a wish.
+/// Rows where the call names no number.
 const LIMIT: u64 = 100;
 const MOST: u64 = 1000;
 /// Bytes of text after which an answer ends.
 const BYTES: usize = 2 << 20;
-/// States in the order in which they are given: what holds first.
+/// States in the order of output: current rows first.
 const STATES: [StateName; 3] = [StateName::Current, StateName::Superseded, StateName::Removed];
 
 pub(crate) const TOOL: Tool = Tool {
@@ -40,14 +41,14 @@ pub(crate) const TOOL: Tool = Tool {
     },
 };
 
-/// What was gathered so far.
+/// The rows gathered so far.
 #[derive(Default)]
 struct Gathered {
     observations: Vec<Item>,
     summaries: Vec<Item>,
     memories: Vec<Item>,
     bytes: usize,
-    /// Rows of which it cannot be read any more what they were made from.
+    /// Rows whose material cannot be read any more.
     without_raw: u32,
 }
 
@@ -57,7 +58,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let types: List<_, 6> = List::clip(args.choice("type", &TYPES)?);
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(LIMIT);
     args.choice("format", &[("json", ())])?;
-    // Entities are given out only if they are asked for by name.
+    // Entities are exported only if they are asked for by name.
     let kinds = if types.is_empty() { List::clip(KindName::ALL) } else { List::default() };
     let filter = Filter { types, kinds, ..of_project(project) };
     let mut gathered = Gathered::default();
@@ -74,11 +75,11 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     if let Some(next) = next {
         return Ok(done.meta("nextCursor", args.bound.behind(&next)));
     }
-    let Unread { damaged, rows, .. } = ask(store, Ask::Unread { each: true }, Said::unread).await?;
+    let Unread { damaged, rows, .. } = ask(store, Request::Unread { each: true }, Answer::unread).await?;
     Ok(if damaged || rows > 0 { done.meta("unreadable", rows) } else { done })
 }
 
-/// Reads on from a place; gives the place where it ended, or none at the end.
+/// Continues from a position; returns the position where it ended, or none at the end.
 async fn gather<S: Store>(
     store: &S,
     filter: &Filter,
@@ -117,7 +118,7 @@ impl Gathered {
         let kind = row.entry.detail.kind.name();
         let mut item = shape::item(row);
         if kind == KindName::Observation {
-            match store.ask(Ask::Raw(row.entry.id)).await {
+            match store.ask(Request::Raw(row.entry.id)).await {
                 Err(Trouble::Memory(MemoryError::Damaged | MemoryError::Storage)) => self.without_raw += 1,
                 // It was forgotten since it was listed: then it is in no document either.
                 Err(Trouble::Memory(MemoryError::NotFound)) => return Ok(()),

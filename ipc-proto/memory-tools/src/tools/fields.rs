@@ -7,7 +7,7 @@ use ipc_proto::memory::{CONTENT_BOUND, FilePath, Importance, LISTED, Observation
 use ipc_proto::{List, Name, Text};
 use serde_json::{Map, Value};
 
-/// What was given; what was not stays as it is.
+/// The fields that the call gives; an absent field stays as it is.
 #[derive(Debug)]
 pub(super) struct Fields {
     pub(super) title: Option<Text<200>>,
@@ -32,7 +32,7 @@ impl Fields {
         })
     }
 
-    /// The names of those of them that only an observation has and that were given.
+    /// The names of the given fields that only an observation has.
     pub(super) fn of_observations(&self) -> Option<&'static str> {
         let given = [
             ("title", self.title.is_some()),
@@ -56,13 +56,13 @@ pub(super) fn properties() -> Map<String, Value> {
     all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
 }
 
-/// Where it comes from: a model concluded it, in a client outside of the host.
+/// The origin: a model concluded it, in a client outside of the host.
 pub(super) fn source(tool: &str) -> Source {
     let tool = Some(Name::clip(tool));
     Source { r#type: SourceType::AiInference, tool, external: true, ..Source::default() }
 }
 
-/// Replaced where it was given.
+/// Replaces a value where one is given.
 pub(super) fn put<T>(into: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *into = given;

@@ -1,21 +1,22 @@
-//! `mem-find`: what fits words best, as an index. Pages reach as far as one answer of memory does; who needs more asks
-//! better.
+//! `mem-find`: the rows that fit words best, as an index. Pages reach as far as one answer of memory does; beyond
+//! that, a narrower question is needed.
 
 use crate::args::{Args, SCOPES, of_project};
 use crate::catalogue::{Tool, any_text, cursor, number, scope, types};
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::shape;
 use crate::store::Store;
 use crate::tools::ask;
 use ipc_proto::Text;
-use ipc_proto::memory::{Ask, Filter, Found, HITS, Question, Said, State, WORDS};
+use ipc_proto::memory::{Filter, Found, HITS, Question, State, WORDS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Rows without a wish.
+/// Rows where the call names no number.
 const LIMIT: u64 = 10;
 const MOST: u64 = 50;
-/// What may be told of each besides.
+/// Optional parts of each result.
 const PARTS: [&str; 3] = ["snippets", "scores", "relations"];
 
 pub(crate) const TOOL: Tool = Tool {
@@ -58,7 +59,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     // One more than is shown tells whether there are more.
     let wanted = place.saturating_add(limit).saturating_add(1).min(most);
     let question = Question { filter, ..Question::new(words, u16::try_from(wanted).unwrap_or(u16::MAX)) };
-    let answered = ask(store, Ask::Find(Box::new(question)), Said::found).await?;
+    let answered = ask(store, Request::Find(Box::new(question)), Answer::found).await?;
     let found = &answered.rows;
     let there = u64::try_from(found.len()).unwrap_or(most);
     let skip = usize::try_from(place).unwrap_or(usize::MAX);

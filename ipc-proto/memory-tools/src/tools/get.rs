@@ -1,17 +1,18 @@
-//! `mem-get`: rows whole, by their ids.
+//! `mem-get`: whole rows, by their ids.
 
 use crate::args::Args;
 use crate::catalogue::{Tool, number, texts};
 use crate::envelope::{Code, Done, Fault};
+use crate::request::{Answer, Request};
 use crate::shape::{self, Item};
 use crate::store::Store;
 use crate::tools::{ask, id};
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, MOST_IDS, Row, Said, State};
+use ipc_proto::memory::{MOST_IDS, Row, State};
 use ipc_proto::{List, Text};
 use serde_json::{Value, json};
 
-/// Rows without a wish.
+/// Rows where the call names no number.
 const LIMIT: u64 = 10;
 const MOST: u64 = 50;
 
@@ -53,8 +54,8 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let with_history = args.flag("includeHistory")?;
     let limit = args.number("limit", 1..=MOST)?.unwrap_or(10);
     let omitted = ids.split_off(limit.min(ids.len()));
-    let rows = ask(store, Ask::Read(List::clip(ids.iter().copied())), Said::rows).await?;
-    // What waits for a person's word is for the person alone.
+    let rows = ask(store, Request::Read(List::clip(ids.iter().copied())), Answer::rows).await?;
+    // Only the person sees a row that awaits their decision.
     let shows = |row: &&Row| match row.state {
         State::Proposed { .. } => false,
         State::Removed { .. } => with_history,
@@ -74,7 +75,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     for row in shown {
         let mut told = json!(shape::item(row));
         if let Some(fields) = told.as_object_mut().filter(|_| with_history) {
-            let history = ask(store, Ask::History(row.entry.id), Said::rows).await?;
+            let history = ask(store, Request::History(row.entry.id), Answer::rows).await?;
             let history: Vec<Item> = history.iter().map(shape::item).collect();
             fields.insert("history".to_owned(), json!(history));
         }

@@ -1,23 +1,26 @@
-//! `mem-history`: sessions, newest first; the rows of one; or what was around a row in the order of time.
+//! `mem-history`: sessions, newest first; the rows of one; or the rows around a row in the order of time.
 
 use crate::args::{Args, of_project};
 use crate::catalogue::{Tool, cursor, number, text};
 use crate::envelope::{Code, Done, Fault};
+use crate::request::{Answer, Request};
 use crate::shape;
 use crate::store::{Store, Trouble};
 use crate::time;
 use crate::tools::{ask, gone, id, listed};
 use ipc_proto::ids::{MemoryId, SessionId};
-use ipc_proto::memory::{Ask, Filter, HITS, MOST_IDS, MemoryError, Row, SESSIONS, Said, SessionRow, Start};
+use ipc_proto::memory::{
+    Filter, HITS, MOST_IDS, MemoryError, Neighbourhood, Row, SESSIONS, SessionRow, Start,
+};
 use ipc_proto::{List, Text};
 use serde_json::{Value, json};
 
-/// Sessions or rows without a wish.
+/// Sessions or rows where the call names no number.
 const LIMIT: u64 = 5;
 /// The same to each side of an anchor.
 const DEPTH: u16 = 5;
 const MOST: u64 = 20;
-/// What names a session.
+/// The accepted names of a session.
 const SESSION: &str = "an id as mem-history gives it, or the client's own name of a session";
 
 pub(crate) const TOOL: Tool = Tool {
@@ -54,7 +57,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     }
 }
 
-/// The session that a client means: by its id here, or by its own name for it.
+/// The session by its id here, or by the client's own name for it.
 async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
     let id: Option<SessionId> = name.parse().ok();
     if let Some(id) = id
@@ -62,14 +65,14 @@ async fn session<S: Store>(store: &S, name: &str) -> Result<SessionId, Fault> {
     {
         return Ok(id);
     }
-    // Rows that were taken in from elsewhere may be of a session that nobody told of here.
+    // Imported rows may be of a session that no hook reported here.
     let found = named(store, name).await?.or(id);
     found.ok_or_else(|| Fault::field("sessionId", "is no session that is known", json!(SESSION)))
 }
 
-/// Returns whether somebody told of this session here.
+/// Returns true if a hook reported this session here.
 async fn is_known<S: Store>(store: &S, id: SessionId) -> Result<bool, Fault> {
-    let asked = Ask::Sessions { project: None, limit: 1, start: Start::Behind(List::clip([id])) };
+    let asked = Request::Sessions { project: None, limit: 1, start: Start::Behind(List::clip([id])) };
     match store.ask(asked).await {
         Err(Trouble::Memory(MemoryError::NotFound)) => Ok(false),
         answer => Ok(answer?.sessions().map(|_| true)?),
@@ -81,7 +84,7 @@ async fn named<S: Store>(store: &S, name: &str) -> Result<Option<SessionId>, Fau
     let mut read = 0;
     loop {
         let (limit, start) = (u16::try_from(HITS).unwrap_or(u16::MAX), Start::After(read));
-        let page = ask(store, Ask::Sessions { project: None, limit, start }, Said::sessions).await?;
+        let page = ask(store, Request::Sessions { project: None, limit, start }, Answer::sessions).await?;
         if let Some(found) = page.iter().find(|session| session.name.as_str() == name) {
             return Ok(Some(found.id));
         }
@@ -93,7 +96,7 @@ async fn named<S: Store>(store: &S, name: &str) -> Result<Option<SessionId>, Fau
     }
 }
 
-/// Refuses a session of which there are no rows and of which nobody told here.
+/// Refuses a session without rows that no hook reported here.
 async fn must_be_known<S: Store>(store: &S, id: SessionId) -> Result<(), Fault> {
     if is_known(store, id).await? {
         return Ok(());
@@ -116,7 +119,7 @@ async fn timeline<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result
     let after = args.number("depthAfter", 0..=MOST)?.unwrap_or(DEPTH);
     let limit: Option<usize> = args.number("limit", 1..=MOST)?;
     let session = filter.session;
-    let asked = Ask::Timeline { anchor, filter: Box::new(filter), before, after };
+    let asked = Request::Timeline(Neighbourhood { anchor, filter, before, after });
     let gone = |trouble: Trouble| match (trouble, anchor) {
         (Trouble::Memory(MemoryError::NotFound), Some(id)) => Fault::no_row(&id.to_string()),
         (trouble, _) => trouble.into(),
@@ -130,7 +133,7 @@ async fn timeline<S: Store>(store: &S, mut args: Args, filter: Filter) -> Result
     Ok(Done::new(json!({ "anchor": anchor.map(|id| id.to_string()), "observations": shown })))
 }
 
-/// Refuses an anchor that is not of the session, and a session that there is not.
+/// Refuses an anchor outside of the session, and an unknown session.
 async fn belongs<S: Store>(
     store: &S,
     session: SessionId,
@@ -147,7 +150,7 @@ async fn belongs<S: Store>(
     if rows.is_empty() { must_be_known(store, session).await } else { Ok(()) }
 }
 
-/// As many rows as are wanted: those nearest to the anchor, or the newest without one. They are in the order of time.
+/// The requested number of rows: those nearest to the anchor, or the newest without one, in the order of time.
 fn nearest(mut rows: Vec<Row>, anchor: Option<MemoryId>, limit: Option<usize>) -> Vec<Row> {
     let Some(limit) = limit else { return rows };
     while rows.len() > limit {
@@ -176,13 +179,14 @@ async fn one<S: Store>(store: &S, mut args: Args, session: SessionId) -> Result<
 async fn sessions<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
     let (mut reached, limit) = (args.reached()?, args.number("limit", 1..=MOST)?.unwrap_or(LIMIT));
     let project = store.place().project.clone();
-    let asked = Ask::Sessions { project, limit: more(limit), start: reached.start(SessionId::from_bytes) };
+    let asked =
+        Request::Sessions { project, limit: more(limit), start: reached.start(SessionId::from_bytes) };
     let mut sessions = store.ask(asked).await.map_err(gone)?.sessions()?.into_vec();
     let has_more = cut(&mut sessions, limit);
     sessions.iter().for_each(|session| reached.past(session.id.bytes()));
     let ids: List<MemoryId, MOST_IDS> = List::clip(sessions.iter().filter_map(|session| session.summary));
     let summaries =
-        if ids.is_empty() { List::default() } else { ask(store, Ask::Read(ids), Said::rows).await? };
+        if ids.is_empty() { List::default() } else { ask(store, Request::Read(ids), Answer::rows).await? };
     let shown: Vec<Value> = sessions.iter().map(|session| told(session, &summaries)).collect();
     let done = Done::new(json!({ "sessions": shown }));
     Ok(if has_more { done.meta("nextCursor", args.bound.behind(&reached)) } else { done })

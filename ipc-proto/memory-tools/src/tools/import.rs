@@ -1,18 +1,19 @@
 //! `mem-import`: rows of a document as `mem-export` or open-mem writes it, put back with their ids, times and states.
-//! The document is read whole before anything is kept; then each row is kept or told of by itself. Whatever it says of
-//! itself, it is what a stranger wrote.
+//! The document is read whole before any row is stored; then each row is stored or refused by itself. Its rows are a
+//! stranger's, whatever it claims.
 
 use crate::CONTRACT;
 use crate::args::Args;
 use crate::catalogue::{Tool, choice};
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::shape::Item;
 use crate::store::Store;
 use crate::tools::ask;
 use ipc_proto::List;
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, KindName, MOST_IDS, Over, Project, RAW_BOUND, Row, Said};
+use ipc_proto::memory::{KindName, MOST_IDS, Over, Project, RAW_BOUND, Row};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ struct Payload {
 }
 
 impl Payload {
-    /// Returns whether its form is one that is read here: the first, of open-mem and of this contract.
+    /// Returns true if its form is supported: open-mem's first one, and this contract's.
     fn known(&self) -> Result<(), Fault> {
         let is_first = |version: &Value| match version {
             Value::String(text) => text == "1" || text.starts_with("1."),
@@ -85,7 +86,7 @@ impl Payload {
     }
 }
 
-/// A row, and what it was made from.
+/// A row, and its material.
 type Restored = (Row, Text<RAW_BOUND>);
 
 pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fault> {
@@ -97,8 +98,14 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     let mut failed = Vec::new();
     for (row, raw) in rows {
         let id = row.entry.id;
-        let restore = Ask::Restore { row: Box::new(row), raw, over, mine: false, dry_run: false };
-        match ask(store, restore, Said::taken).await {
+        let restore = Request::Restore(Box::new(ipc_proto::memory::Restored {
+            row,
+            raw,
+            over,
+            mine: false,
+            dry_run: false,
+        }));
+        match ask(store, restore, Answer::restored).await {
             Ok(None) => skipped += 1,
             Ok(Some(_)) => match (here.contains(&id), over) {
                 (false, _) => imported += 1,
@@ -119,7 +126,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     })))
 }
 
-/// The rows of a document, those that others are revisions of first.
+/// The rows of a document, a revised row before its revisions.
 fn read(payload: Value, place: Option<&Project>) -> Result<Vec<Restored>, Fault> {
     let payload = match payload {
         Value::String(text) => serde_json::from_str(&text).map_err(|error| {
@@ -181,12 +188,12 @@ fn objects(payload: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Those of the rows that are here already.
+/// The ids of those rows that exist.
 async fn present<S: Store>(store: &S, rows: &[Restored]) -> Result<BTreeSet<MemoryId>, Fault> {
     let mut here = BTreeSet::new();
     for some in rows.chunks(MOST_IDS) {
         let ids = List::clip(some.iter().map(|(row, _)| row.entry.id));
-        let found = ask(store, Ask::Read(ids), Said::rows).await?;
+        let found = ask(store, Request::Read(ids), Answer::rows).await?;
         here.extend(found.iter().map(|row| row.entry.id));
     }
     Ok(here)

@@ -1,12 +1,13 @@
-//! `mem-maintenance`: the section of memories in a folder's own files, for clients that read such files and no tool. What
-//! stands in it is the block that a model is given, quoted and within its budget; what a person wrote around it stays.
+//! `mem-maintenance`: the section of memories in a folder's own files, for clients that read such files and no tool. The
+//! section is the block that a model is given, quoted and within its budget; a person's text around it stays.
 
 use crate::args::Args;
 use crate::catalogue::{Tool, choice};
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::store::{FolderAct, SECTION, Store};
 use crate::tools::ask;
-use ipc_proto::memory::{Ask, BlockAsk, Said};
+use ipc_proto::memory::BlockAsk;
 use serde_json::json;
 
 /// Tokens of a section: it is read at each start of a client.
@@ -51,19 +52,19 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
     Ok(Done::new(store.folder(act)?))
 }
 
-/// What is to stand in the files, between its comments; nothing if there is nothing to say.
+/// The text that stands in the files, between its comments; empty if there is nothing to say.
 async fn section<S: Store>(store: &S) -> Result<String, Fault> {
     let asked = BlockAsk {
         tokens: Some(TOKENS),
         rows: Some(ROWS.0),
         ..BlockAsk::new(store.place().project.clone(), None, ROWS.1)
     };
-    let block = ask(store, Ask::Block(Box::new(asked)), Said::block).await?;
+    let block = ask(store, Request::Block(Box::new(asked)), Answer::block).await?;
     let text = block.text.trim();
     if text.is_empty() {
         return Ok(String::new());
     }
-    // No row may end the section: a comment in it is none.
+    // A comment in a row is escaped, so that no row ends the section.
     let text = text.replace("<!--", "<! --");
     Ok(format!("{}\n{text}\n{}", SECTION.0, SECTION.1))
 }

@@ -3,9 +3,10 @@
 use crate::args::Args;
 use crate::catalogue::{Tool, text};
 use crate::envelope::{Done, Fault};
+use crate::request::{Answer, Request};
 use crate::store::Store;
 use crate::tools::{ask, id, revised_since, row};
-use ipc_proto::memory::{Ask, MemoryError, Said, State};
+use ipc_proto::memory::{MemoryError, State};
 use serde_json::json;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -32,7 +33,7 @@ pub(crate) async fn run<S: Store>(store: &S, mut args: Args) -> Result<Done, Fau
         State::Removed { .. } | State::Proposed { .. } => return Err(Fault::no_row(&id.to_string())),
         State::Superseded { .. } => return Err(revised_since(store, id).await?),
     }
-    let done = |said: Said| if said == Said::Done { Ok(()) } else { Err(MemoryError::Storage) };
-    ask(store, Ask::Remove { id, reason }, done).await?;
+    let done = |said: Answer| if said == Answer::Done { Ok(()) } else { Err(MemoryError::Storage) };
+    ask(store, Request::Remove { id, reason }, done).await?;
     Ok(Done::new(json!({ "id": id.to_string(), "removed": true })))
 }

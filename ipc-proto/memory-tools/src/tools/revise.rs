@@ -1,14 +1,15 @@
-//! `mem-revise`: a new row in the place of one. What was before stays in its history.
+//! `mem-revise`: a new row in the place of one. The old one stays in its history.
 
 use super::fields::{self, Fields, put, source};
 use crate::args::Args;
 use crate::catalogue::{Tool, text};
 use crate::envelope::{Code, Done, Fault};
+use crate::request::{Answer, Request};
 use crate::store::Store;
 use crate::tools::{ask, id, revised_since, row};
 use ipc_proto::Text;
 use ipc_proto::ids::MemoryId;
-use ipc_proto::memory::{Ask, Entry, Kind, Said, State};
+use ipc_proto::memory::{Entry, Kind, State};
 use serde_json::{Value, json};
 
 pub(crate) const TOOL: Tool = Tool {
@@ -47,10 +48,10 @@ async fn revise<S: Store>(
     entry: Entry,
     reason: Text<512>,
 ) -> Result<MemoryId, Fault> {
-    ask(store, Ask::Revise { id, entry: Box::new(entry), reason }, Said::id).await
+    ask(store, Request::Revise { id, entry: Box::new(entry), reason }, Answer::id).await
 }
 
-/// The entry with what was given in the place of what was there.
+/// The entry with the given fields in the place of the old ones.
 fn revised(mut entry: Entry, given: Fields) -> Result<Entry, Fault> {
     let is_observation = matches!(entry.detail.kind, Kind::Observation(_));
     if let Some(field) = given.of_observations().filter(|_| !is_observation) {

@@ -1,59 +1,20 @@
 //! Every field is honoured or refused by its name, with a memory that answers as each test says.
 
-use super::call;
-use crate::store::{FolderAct, Place, Store, Trouble};
-use crate::{Code, Fault};
+mod canned;
+
+use crate::request::{Answer, Request};
+use crate::store::Trouble;
+use canned::CannedStore;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Answered, Area, Ask, Detail, Entry, Found, HITS, Hit, Kind, MemoryError, Observation, ObservationType,
-    Over, Raw, Refusal, Row, Said, SessionRow, SessionStatus, SourceType, Start, State, Unread, Why,
+    Answered, Area, Detail, Entry, Found, HITS, Hit, Kind, MemoryError, Observation, ObservationType, Over,
+    Raw, Refusal, Row, SessionRow, SessionStatus, SourceType, Start, State, Unread, Why,
 };
 use ipc_proto::{List, Text};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use std::collections::VecDeque;
 use std::sync::Mutex;
-
-#[derive(Default)]
-struct Told {
-    place: Place,
-    asked: Mutex<Vec<Ask>>,
-    answers: Mutex<VecDeque<Result<Said, Trouble>>>,
-}
-
-impl Store for Told {
-    fn place(&self) -> &Place {
-        &self.place
-    }
-
-    async fn ask(&self, ask: Ask) -> Result<Said, Trouble> {
-        self.asked.lock().unwrap().push(ask);
-        let answer = self.answers.lock().unwrap().pop_front();
-        answer.unwrap_or(Err(Trouble::Memory(MemoryError::Storage)))
-    }
-
-    fn folder(&self, _: FolderAct) -> Result<Value, Fault> {
-        Err(Fault::new(Code::Locked, "no files here"))
-    }
-}
-
-impl Told {
-    fn of(answers: impl IntoIterator<Item = Said>) -> Self {
-        let place = Place { project: Some(Text::clip("/srv/p")) };
-        Self { place, answers: Mutex::new(answers.into_iter().map(Ok).collect()), ..Self::default() }
-    }
-
-    fn call(&self, tool: &str, given: &Value) -> Value {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let given: Map<String, Value> = given.as_object().unwrap().clone();
-        runtime.block_on(call(self, tool, given))
-    }
-
-    fn asked(&self) -> Vec<Ask> {
-        self.asked.lock().unwrap().clone()
-    }
-}
 
 fn row(title: &str) -> Row {
     let label = Label::of(Trust::Untrusted, Class::Internal, "control");
@@ -63,12 +24,12 @@ fn row(title: &str) -> Row {
     Row::new(entry, Area::User, 1_700_000_000_000)
 }
 
-fn found(count: usize) -> Said {
+fn found(count: usize) -> Answer {
     let rows = (0..count).map(|at| Found {
         hit: Hit { row: row(&format!("row {at}")), snippet: Text::clip("a [word]"), score: 1500 },
         why: Why::default(),
     });
-    Said::Found(Box::new(Answered::of(rows)))
+    Answer::Found(Box::new(Answered::of(rows)))
 }
 
 /// The field that a refusal names.
@@ -170,7 +131,7 @@ fn wrong_changes() -> Vec<Wrong> {
 #[test]
 fn a_wrong_field_is_refused_by_its_name_with_what_is_valid_and_memory_is_not_asked() {
     for (tool, given, field) in wrong_questions().into_iter().chain(wrong_changes()) {
-        let store = Told::of([]);
+        let store = CannedStore::of([]);
         assert_eq!(refused(&store.call(tool, &given)), field, "{tool} {given}");
         assert_eq!(store.asked(), [], "{tool} {given}");
     }
@@ -178,20 +139,20 @@ fn a_wrong_field_is_refused_by_its_name_with_what_is_valid_and_memory_is_not_ask
 
 #[test]
 fn a_client_without_a_project_is_told_that_it_has_none() {
-    let store = Told { answers: Mutex::new([Ok(found(0))].into()), ..Told::default() };
+    let store = CannedStore { answers: Mutex::new([Ok(found(0))].into()), ..CannedStore::default() };
     let answer = store.call("mem-find", &json!({ "query": "q", "scope": "project" }));
     assert_eq!(refused(&answer), "scope");
     assert_eq!(answer["error"]["details"]["valid"], json!(["user", "all"]));
     assert_eq!(store.call("mem-find", &json!({ "query": "q" }))["error"], Value::Null);
     let asked_for = store.asked();
-    let [Ask::Find(question)] = asked_for.as_slice() else { panic!("another question") };
+    let [Request::Find(question)] = asked_for.as_slice() else { panic!("another question") };
     assert_eq!(question.filter.project, None);
 }
 
 // Holds P3-22.
 #[test]
 fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_question_alone() {
-    let store = Told::of([found(5), found(5), found(0)]);
+    let store = CannedStore::of([found(5), found(5), found(0)]);
     let asked = json!({ "query": "a b", "types": ["decision", "bugfix"], "scope": "user", "limit": 2,
         "include": { "snippets": false, "scores": true, "relations": true } });
     let first = store.call("mem-find", &asked);
@@ -200,7 +161,7 @@ fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_quest
     assert!(results[0].get("snippet").is_none() && results[0]["score"] == 1.5, "{first}");
     assert!(results[0]["relations"].is_object());
     let asked_for = store.asked();
-    let [Ask::Find(question)] = asked_for.as_slice() else { panic!("another question") };
+    let [Request::Find(question)] = asked_for.as_slice() else { panic!("another question") };
     assert_eq!(*question.filter.types, [ObservationType::Decision, ObservationType::Bugfix]);
     assert_eq!((question.filter.project.as_deref(), question.limit), (Some(""), 3));
 
@@ -226,14 +187,17 @@ fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_quest
 // Holds P3-26.
 #[test]
 fn a_query_of_any_length_is_asked_by_its_beginning_and_the_answer_says_so() {
-    let store = Told::of([found(1), found(1)]);
+    let store = CannedStore::of([found(1), found(1)]);
     let long = store.call("mem-find", &json!({ "query": "lämp ".repeat(2000) }));
     assert_eq!(long["error"], Value::Null, "{long}");
     assert!(long["meta"]["notes"][0].as_str().unwrap().contains("2048 bytes"), "{long}");
     let short = store.call("mem-find", &json!({ "query": "ä".repeat(1024) }));
     assert_eq!(short["meta"]["notes"], Value::Null, "{short}");
-    let asked: Vec<usize> =
-        store.asked().iter().map(|ask| if let Ask::Find(it) = ask { it.words.len() } else { 0 }).collect();
+    let asked: Vec<usize> = store
+        .asked()
+        .iter()
+        .map(|ask| if let Request::Find(it) = ask { it.words.len() } else { 0 })
+        .collect();
     assert!((2040..=2048).contains(&asked[0]) && asked[1] == 2048, "{asked:?}");
 }
 
@@ -248,7 +212,7 @@ fn no_schema_lets_through_what_is_refused_as_too_long_by_another_measure() {
     for (field, value) in [("title", json!("ü".repeat(101))), ("concepts", json!(["ü".repeat(33)]))] {
         let mut created = json!({ "title": "t", "type": "change", "narrative": "n" });
         created[field] = value;
-        let refused = Told::of([]).call("mem-create", &created);
+        let refused = CannedStore::of([]).call("mem-create", &created);
         assert!(refused["error"]["details"]["valid"].to_string().contains("bytes"), "{refused}");
         assert_eq!(refused["error"]["code"], "VALIDATION_ERROR", "{refused}");
     }
@@ -257,7 +221,7 @@ fn no_schema_lets_through_what_is_refused_as_too_long_by_another_measure() {
 // Holds B-130.
 #[test]
 fn a_search_ends_at_a_hundred_results() {
-    let store = Told::of([found(51), found(100)]);
+    let store = CannedStore::of([found(51), found(100)]);
     let first = store.call("mem-find", &json!({ "query": "q", "limit": 50 }));
     let cursor = first["meta"]["nextCursor"].clone();
     let last = store.call("mem-find", &json!({ "query": "q", "limit": 50, "cursor": cursor }));
@@ -269,8 +233,8 @@ fn a_search_ends_at_a_hundred_results() {
 fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
     let (kept, new) = (row("before"), MemoryId::random());
     let id = kept.entry.id.to_string();
-    let rows = || Said::Rows(List::clip([kept.clone()]));
-    let store = Told::of([Said::Id(new), rows(), Said::Id(new), rows(), Said::Done, rows()]);
+    let rows = || Answer::Rows(List::clip([kept.clone()]));
+    let store = CannedStore::of([Answer::Id(new), rows(), Answer::Id(new), rows(), Answer::Done, rows()]);
     let created = json!({ "title": "t", "type": "decision", "narrative": "n", "concepts": ["c"], "files": ["f"],
         "importance": 5 });
     assert_eq!(store.call("mem-create", &created)["data"]["id"], new.to_string());
@@ -282,7 +246,7 @@ fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
     assert_eq!(same["error"]["code"], "VALIDATION_ERROR", "nothing would be different: {same}");
 
     let asked = store.asked();
-    let Ask::Write(entry) = &asked[0] else { panic!("{asked:?}") };
+    let Request::Write(entry) = &asked[0] else { panic!("{asked:?}") };
     let Kind::Observation(seen) = &entry.detail.kind else { panic!("{asked:?}") };
     assert_eq!(
         (seen.title.as_str(), seen.r#type, seen.files_modified.len()),
@@ -290,9 +254,9 @@ fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
     );
     assert_eq!((entry.detail.importance.get(), entry.detail.project.as_deref()), (5, Some("/srv/p")));
     assert!(entry.detail.source.external && entry.detail.source.r#type == SourceType::AiInference);
-    let Ask::Revise { id: old, entry, reason } = &asked[2] else { panic!("{asked:?}") };
+    let Request::Revise { id: old, entry, reason } = &asked[2] else { panic!("{asked:?}") };
     assert_eq!((*old, reason.as_str(), entry.content.as_str()), (kept.entry.id, "it moved", "why it is so"));
-    let Ask::Remove { reason, .. } = &asked[4] else { panic!("{asked:?}") };
+    let Request::Remove { reason, .. } = &asked[4] else { panic!("{asked:?}") };
     assert_eq!(reason.as_str(), "wrong");
 }
 
@@ -307,7 +271,8 @@ fn what_was_revised_or_removed_meanwhile_is_a_conflict_that_names_what_holds_or_
             [(Some(&superseded), "CONFLICT"), (Some(&removed), "NOT_FOUND"), (None, "NOT_FOUND")]
         {
             let history = [superseded.clone(), between.clone(), newest.clone()];
-            let store = Told::of([Said::Rows(List::clip(row.cloned())), Said::Rows(List::clip(history))]);
+            let store =
+                CannedStore::of([Answer::Rows(List::clip(row.cloned())), Answer::Rows(List::clip(history))]);
             let mut given = extra.clone();
             given["id"] = json!(superseded.entry.id.to_string());
             let answer = store.call(tool, &given);
@@ -321,17 +286,18 @@ fn what_was_revised_or_removed_meanwhile_is_a_conflict_that_names_what_holds_or_
 #[test]
 fn rows_are_read_with_their_history_and_those_that_are_not_here_are_named() {
     let (row, other) = (row("a"), MemoryId::random());
-    let rows = || Said::Rows(List::clip([row.clone()]));
-    let store = Told::of([rows(), rows(), Said::Rows(List::default())]);
+    let rows = || Answer::Rows(List::clip([row.clone()]));
+    let store = CannedStore::of([rows(), rows(), Answer::Rows(List::default())]);
     let id = row.entry.id.to_string();
     let given = json!({ "ids": [id, id, other.to_string()], "includeHistory": true });
     let answer = store.call("mem-get", &given);
     assert_eq!(answer["data"]["observations"][0]["history"][0]["id"], id);
     assert_eq!(answer["data"]["missing"], json!([other.to_string()]));
-    assert_eq!(store.asked()[1], Ask::History(row.entry.id));
+    assert_eq!(store.asked()[1], Request::History(row.entry.id));
     let none = store.call("mem-get", &json!({ "ids": [other.to_string()] }));
     assert_eq!(none["error"]["code"], "NOT_FOUND");
-    let fewer = Told::of([rows()]).call("mem-get", &json!({ "ids": [id, other.to_string()], "limit": 1 }));
+    let fewer =
+        CannedStore::of([rows()]).call("mem-get", &json!({ "ids": [id, other.to_string()], "limit": 1 }));
     assert_eq!(fewer["meta"]["omitted"], json!([other.to_string()]));
 }
 
@@ -357,9 +323,9 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
         summary: Some(summary.entry.id),
         muted: false,
     };
-    let sessions = || Said::Sessions(List::clip([session.clone(), session.clone()]));
-    let rows = || Said::Rows(List::clip([summary.clone()]));
-    let store = Told::of([sessions(), rows(), sessions(), rows()]);
+    let sessions = || Answer::Sessions(List::clip([session.clone(), session.clone()]));
+    let rows = || Answer::Rows(List::clip([summary.clone()]));
+    let store = CannedStore::of([sessions(), rows(), sessions(), rows()]);
     let listed = store.call("mem-history", &json!({ "limit": 1 }));
     let told = &listed["data"]["sessions"][0];
     assert_eq!(told["session"]["startedAt"], "2023-11-14T22:13:20.000Z", "{listed}");
@@ -368,14 +334,14 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
     assert!(listed["meta"]["nextCursor"].is_string(), "there is another");
     let one = store.call("mem-history", &json!({ "sessionId": "ses_1" }));
     assert_eq!(one["data"]["observations"][0]["id"], summary.entry.id.to_string(), "{one}");
-    let Ask::List { filter, .. } = &store.asked()[3] else { panic!("another question") };
+    let Request::List { filter, .. } = &store.asked()[3] else { panic!("another question") };
     assert_eq!(filter.session, Some(session.id));
     let next = json!({ "limit": 1, "cursor": listed["meta"]["nextCursor"] });
-    let store = Told::of([Said::Sessions(List::default())]);
+    let store = CannedStore::of([Answer::Sessions(List::default())]);
     assert_eq!(store.call("mem-history", &next)["data"]["sessions"], json!([]));
-    let Ask::Sessions { start, .. } = &store.asked()[0] else { panic!("another question") };
+    let Request::Sessions { start, .. } = &store.asked()[0] else { panic!("another question") };
     assert_eq!(*start, Start::Behind(List::clip([session.id])), "whatever came since");
-    let gone = Told { place: store.place.clone(), ..Told::default() };
+    let gone = CannedStore { place: store.place.clone(), ..CannedStore::default() };
     gone.answers.lock().unwrap().push_back(Err(Trouble::Memory(MemoryError::NotFound)));
     assert_eq!(refused(&gone.call("mem-history", &next)), "cursor");
 }
@@ -384,9 +350,11 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
 #[test]
 fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_among_all_sessions() {
     let gone = || Err(Trouble::Memory(MemoryError::NotFound));
-    let none = || Ok(Said::Rows(List::default()));
-    let told =
-        |answers: Vec<Result<Said, Trouble>>| Told { answers: Mutex::new(answers.into()), ..Told::default() };
+    let none = || Ok(Answer::Rows(List::default()));
+    let told = |answers: Vec<Result<Answer, Trouble>>| CannedStore {
+        answers: Mutex::new(answers.into()),
+        ..CannedStore::default()
+    };
     let session = |name: &str| SessionRow {
         id: SessionId::random(),
         client: Text::clip("opencode"),
@@ -399,7 +367,7 @@ fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_a
         summary: None,
         muted: false,
     };
-    let page = |sessions: Vec<SessionRow>| Ok(Said::Sessions(List::clip(sessions)));
+    let page = |sessions: Vec<SessionRow>| Ok(Answer::Sessions(List::clip(sessions)));
     let foreign = SessionId::random().to_string();
     for more in [json!({}), json!({ "depthBefore": 1 })] {
         let mut asked = more;
@@ -413,14 +381,14 @@ fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_a
     let store = told(vec![page(newer), page(vec![old.clone()]), none(), page(vec![old.clone()])]);
     let shown = store.call("mem-history", &json!({ "sessionId": "old" }));
     assert_eq!(shown["data"]["observations"], json!([]), "{shown}");
-    let Ask::List { filter, .. } = &store.asked()[2] else { panic!("another question") };
+    let Request::List { filter, .. } = &store.asked()[2] else { panic!("another question") };
     assert_eq!(filter.session, Some(old.id));
 
     let anchor = row("of no session");
     let asked = json!({ "anchor": anchor.entry.id.to_string() });
     let refusal = told(vec![gone()]).call("mem-history", &asked);
     assert_eq!(refusal["error"]["details"]["id"], asked["anchor"], "{refusal}");
-    let store = told(vec![page(vec![old.clone()]), Ok(Said::Rows(List::clip([anchor])))]);
+    let store = told(vec![page(vec![old.clone()]), Ok(Answer::Rows(List::clip([anchor])))]);
     let both = json!({ "anchor": asked["anchor"], "sessionId": old.id.to_string() });
     assert_eq!(refused(&store.call("mem-history", &both)), "anchor");
 }
@@ -429,14 +397,14 @@ fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_a
 #[test]
 fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from() {
     let row = Row { revises: Some(MemoryId::random()), ..row("a") };
-    let raw = Said::Raw(Raw { text: Text::clip("output"), label: row.entry.label.clone() });
-    let none = || Said::Rows(List::default());
-    let out = Told::of([
-        Said::Rows(List::clip([row.clone()])),
+    let raw = Answer::Raw(Raw { text: Text::clip("output"), label: row.entry.label.clone() });
+    let none = || Answer::Rows(List::default());
+    let out = CannedStore::of([
+        Answer::Rows(List::clip([row.clone()])),
         raw,
         none(),
         none(),
-        Said::Unread(Unread::default()),
+        Answer::Unread(Unread::default()),
     ]);
     let payload = out.call("mem-export", &json!({ "type": "discovery" }))["data"]["payload"].clone();
     assert_eq!(payload["observations"][0]["rawToolOutput"], "output", "{payload}");
@@ -445,34 +413,35 @@ fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from()
         ("merge", Over::Merge, "merged"),
         ("replace", Over::Replace, "replaced"),
     ] {
-        let here = Said::Rows(List::clip([row.clone()]));
-        let taken = Said::Taken(Some(row.entry.id).filter(|_| over != Over::Skip));
-        let store = Told::of([here, taken]);
+        let here = Answer::Rows(List::clip([row.clone()]));
+        let taken = Answer::Restored(Some(row.entry.id).filter(|_| over != Over::Skip));
+        let store = CannedStore::of([here, taken]);
         let answer = store.call("mem-import", &json!({ "payload": payload.to_string(), "mode": mode }));
         assert_eq!(answer["data"][field], 1, "{answer}");
-        let Ask::Restore { row: put, raw, over: with, mine, .. } = &store.asked()[1] else {
-            panic!("{answer}")
-        };
+        let Request::Restore(put) = &store.asked()[1] else { panic!("{answer}") };
+        let (put, raw, with, mine) = (&put.row, &put.raw, put.over, put.mine);
         assert_eq!((put.entry.id, put.revises, raw.as_str()), (row.entry.id, row.revises, "output"));
-        assert_eq!((*with, *mine, put.created_ms), (over, false, row.created_ms));
+        assert_eq!((with, mine, put.created_ms), (over, false, row.created_ms));
     }
 }
 
 // Holds P7-28.
 #[test]
 fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_it_was_made_from() {
-    let none = || Ok(Said::Rows(List::default()));
+    let none = || Ok(Answer::Rows(List::default()));
     let away = |error| Err(Trouble::Memory(error));
-    let unread = |damaged, rows| Ok(Said::Unread(Unread { damaged, rows, ..Unread::default() }));
+    let unread = |damaged, rows| Ok(Answer::Unread(Unread { damaged, rows, ..Unread::default() }));
     for (raw, unread, unreadable, without_raw) in [
         (MemoryError::Damaged, unread(true, 3), json!(3), json!(1)),
         (MemoryError::Storage, unread(false, 1), json!(1), json!(1)),
         (MemoryError::Storage, unread(false, 0), Value::Null, json!(1)),
         (MemoryError::Damaged, unread(true, 0), json!(0), json!(1)),
     ] {
-        let rows = Ok(Said::Rows(List::clip([row("a")])));
-        let store =
-            Told { answers: Mutex::new([rows, away(raw), none(), none(), unread].into()), ..Told::default() };
+        let rows = Ok(Answer::Rows(List::clip([row("a")])));
+        let store = CannedStore {
+            answers: Mutex::new([rows, away(raw), none(), none(), unread].into()),
+            ..CannedStore::default()
+        };
         let answer = store.call("mem-export", &json!({}));
         assert_eq!(answer["data"]["payload"]["observations"].as_array().map(Vec::len), Some(1), "{answer}");
         assert_eq!(
@@ -480,15 +449,15 @@ fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_i
             (&unreadable, &without_raw),
             "{answer}"
         );
-        assert_eq!(store.asked().last(), Some(&Ask::Unread { each: true }));
+        assert_eq!(store.asked().last(), Some(&Request::Unread { each: true }));
     }
 }
 
 /// Behind what the last list that was asked for was to begin.
-fn behind(store: &Told) -> Vec<MemoryId> {
+fn behind(store: &CannedStore) -> Vec<MemoryId> {
     let asked = store.asked();
     let starts = asked.iter().rev().find_map(|ask| match ask {
-        Ask::List { start: Start::Behind(rows), .. } => Some(rows.to_vec()),
+        Request::List { start: Start::Behind(rows), .. } => Some(rows.to_vec()),
         _ => None,
     });
     starts.unwrap()
@@ -497,14 +466,16 @@ fn behind(store: &Told) -> Vec<MemoryId> {
 // Holds P7-29.
 #[test]
 fn a_list_goes_on_behind_the_rows_that_were_given_and_not_by_their_number() {
-    let none = || Ok(Said::Rows(List::default()));
+    let none = || Ok(Answer::Rows(List::default()));
     let given = [row("a"), row("b"), row("c")];
     let [first, second, third] = given.clone().map(|row| row.entry.id);
-    let raw = || Ok(Said::Raw(Raw { text: Text::default(), label: given[0].entry.label.clone() }));
-    let page = |rows: &[Row]| Ok(Said::Rows(List::clip(rows.iter().cloned())));
+    let raw = || Ok(Answer::Raw(Raw { text: Text::default(), label: given[0].entry.label.clone() }));
+    let page = |rows: &[Row]| Ok(Answer::Rows(List::clip(rows.iter().cloned())));
     let gone = || Err(Trouble::Memory(MemoryError::NotFound));
-    let told =
-        |answers: Vec<Result<Said, Trouble>>| Told { answers: Mutex::new(answers.into()), ..Told::default() };
+    let told = |answers: Vec<Result<Answer, Trouble>>| CannedStore {
+        answers: Mutex::new(answers.into()),
+        ..CannedStore::default()
+    };
 
     let store = told(vec![page(&given[..2]), gone(), raw()]);
     let exported = store.call("mem-export", &json!({ "limit": 2 }));
@@ -518,10 +489,10 @@ fn a_list_goes_on_behind_the_rows_that_were_given_and_not_by_their_number() {
         "what was forgotten since it was listed is in no document"
     );
     let next = json!({ "cursor": exported["meta"]["nextCursor"] });
-    let store = told(vec![page(&given[2..]), raw(), none(), none(), Ok(Said::Unread(Unread::default()))]);
+    let store = told(vec![page(&given[2..]), raw(), none(), none(), Ok(Answer::Unread(Unread::default()))]);
     let rest = store.call("mem-export", &next);
     assert_eq!((ids(&rest), &rest["meta"]["nextCursor"]), (vec![third.to_string()], &Value::Null), "{rest}");
-    let Ask::List { start, .. } = &store.asked()[0] else { panic!("{rest}") };
+    let Request::List { start, .. } = &store.asked()[0] else { panic!("{rest}") };
     assert_eq!(start, &Start::Behind(List::clip([first, second])));
     assert_eq!(behind(&store), [], "the next state is read from its beginning");
     assert_eq!(
@@ -531,7 +502,7 @@ fn a_list_goes_on_behind_the_rows_that_were_given_and_not_by_their_number() {
     );
 
     let session = json!({ "sessionId": SessionId::from_bytes([7; 16]).to_string(), "limit": 1 });
-    let sessions = || Ok(Said::Sessions(List::default()));
+    let sessions = || Ok(Answer::Sessions(List::default()));
     let shown = told(vec![sessions(), page(&given[..2])]).call("mem-history", &session);
     assert_eq!(shown["data"]["observations"][0]["id"], first.to_string(), "{shown}");
     let mut next = session;
@@ -557,12 +528,12 @@ fn faults_of_memory_and_of_the_host_have_the_codes_of_the_contract() {
         (Trouble::Locked("no".to_owned()), "LOCKED_BY_ENV"),
         (Trouble::Away("gone".to_owned(), Some(2)), "INTERNAL_ERROR"),
     ] {
-        let store = Told { answers: Mutex::new([Err(trouble)].into()), ..Told::default() };
+        let store = CannedStore { answers: Mutex::new([Err(trouble)].into()), ..CannedStore::default() };
         let answer = store.call("mem-find", &json!({ "query": "q" }));
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
-    assert_eq!(Told::of([]).call("mem-nothing", &json!({}))["error"]["code"], "NOT_FOUND");
-    let folder = Told::of([]).call("mem-maintenance", &json!({ "action": "folderContextClean" }));
+    assert_eq!(CannedStore::of([]).call("mem-nothing", &json!({}))["error"]["code"], "NOT_FOUND");
+    let folder = CannedStore::of([]).call("mem-maintenance", &json!({ "action": "folderContextClean" }));
     assert_eq!(folder["error"]["code"], "LOCKED_BY_ENV");
 }
 
@@ -593,7 +564,7 @@ proptest! {
     ) {
         let mut given = Map::new();
         given.insert(field.to_owned(), value);
-        let answer = Told::of([]).call(tool, &Value::Object(given));
+        let answer = CannedStore::of([]).call(tool, &Value::Object(given));
         prop_assert_eq!(answer.as_object().map(|it| it.keys().cloned().collect::<Vec<_>>()),
             Some(vec!["data".to_owned(), "error".to_owned(), "meta".to_owned()]));
     }

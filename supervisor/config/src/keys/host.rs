@@ -12,79 +12,81 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Version(VERSION),
         preset: Preset::Number(VERSION),
         seen_by: &[],
-        means: "The version of this file's format. A file of a newer version is refused rather than half understood.",
+        means: "The version of this file's format. A file with a newer version is refused.",
     },
     Key {
         path: "host.mode",
         kind: Kind::Word(&["auto", "system", "user", "flat"]),
         preset: Preset::Text("auto"),
         seen_by: &[Agentd],
-        means: "How processes are confined. `system`: started as root, every process and every runner slot has a uid \
-                of its own. `user`: an ordinary user, with user namespaces. `flat`: no namespaces; it gives up what \
-                they protect, so it must be asked for. `auto`: `system` as root, else `user`. A mode whose layers the \
-                kernel does not grant refuses to start.",
+        means: "The confinement of processes. `system`: agentd runs as root, and every process and every runner slot \
+                has its own uid. `user`: agentd runs as an ordinary user, with user namespaces. `flat`: no namespaces; \
+                it gives up what they protect, so it must be set explicitly. `auto`: `system` as root, else `user`. In \
+                a mode whose layers the kernel does not grant, the host refuses to start.",
     },
     Key {
         path: "host.uid_base",
         kind: Kind::Number { min: 1000, max: LAST_BASE },
         preset: Preset::Number(780_000),
         seen_by: &[Agentd],
-        means: "The first of 256 uids and gids that belong to this host in mode `system`: the processes' where the \
-                `cordon-*` users are not installed, and from the 65th on the runner slots'. None of them may be in \
-                `/etc/passwd`, `/etc/group`, `/etc/subuid` or `/etc/subgid`.",
+        means: "The first of 256 uids and gids that belong to this host in mode `system`: the first 64 are for the \
+                processes where the `cordon-*` users are not installed, the others for the runner slots. None of them \
+                may be in `/etc/passwd`, `/etc/group`, `/etc/subuid` or `/etc/subgid`.",
     },
     Key {
         path: "host.runner_slots",
         kind: Kind::Number { min: 1, max: settings::MAX_SLOTS as u32 },
         preset: Preset::Number(64),
         seen_by: &[Agentd],
-        means: "How many runners there can be at once; in mode `system` each has a uid that no other has.",
+        means: "The most runners at once; in mode `system` each has its own uid.",
     },
     Key {
         path: "host.disk_reserve",
         kind: Kind::Number { min: 0, max: settings::DISK_RESERVE },
         preset: Preset::Number(64),
         seen_by: &[Agentd],
-        means: "MiB that are kept free on the disk of the state directory. With less, new messages, effects and jails are \
-                refused with that reason and the host is degraded; what was accepted is kept and brought to its end, and a \
-                jail that goes on writing is ended. It heals by itself, once an eighth more is free. `0` keeps none.",
+        means: "MiB that are kept free on the disk of the state directory. With less free space, new messages, effects \
+                and jails are refused with that reason and the host is degraded; accepted work is kept and finished, \
+                and a jail that goes on writing is ended. The host recovers by itself once an eighth more is free. `0` \
+                keeps none.",
     },
     Key {
         path: "host.inode_reserve",
         kind: Kind::Number { min: 0, max: u32::MAX },
         preset: Preset::Number(16_384),
         seen_by: &[Agentd],
-        means: "Inodes that are kept free there, on a file system that counts them. With fewer the host does as with too \
-                little room, and the jail whose workspace gets most files is ended. `0` keeps none.",
+        means: "Inodes that are kept free on the disk of the state directory, if its file system counts them. With \
+                fewer, the host does the same as with too little space, and the jail whose workspace gets most files is \
+                ended. `0` keeps none.",
     },
     Key {
         path: "host.warm_runners",
         kind: Kind::Number { min: 0, max: settings::MAX_WARM as u32 },
         preset: Preset::Number(8),
         seen_by: &[Agentd],
-        means: "How many runners are launched and sealed ahead of need; a turn that finds one begins sooner. Each waits \
-                in a slot of its own, and none is used for a second turn. Mode `flat` has none.",
+        means: "The number of runners that are launched and sealed ahead of need; a turn that gets one begins sooner. \
+                Each waits in a slot of its own and serves one turn. Mode `flat` has none.",
     },
     Key {
         path: "log.format",
         kind: Kind::Word(&["text", "json"]),
         preset: Preset::Text("text"),
         seen_by: ALL,
-        means: "Log lines as words, or as one JSON object a line. Neither holds content or secrets.",
+        means: "The form of log lines: plain text, or one JSON object a line. Neither contains content or secrets.",
     },
     Key {
         path: "log.level",
         kind: Kind::Word(LEVELS),
         preset: Preset::Text("info"),
         seen_by: ACTORS,
-        means: "The least grave lines that are written.",
+        means: "The lowest level that is logged.",
     },
     Key {
         path: "log.rotate_bytes",
         kind: Kind::Number { min: settings::ROTATE_BYTES.0, max: settings::ROTATE_BYTES.1 },
         preset: Preset::Number(8 << 20),
         seen_by: &[Agentd],
-        means: "Bytes of a log file before it is put aside and a new one begun. Unused where the journal takes the lines.",
+        means: "The size in bytes at which a log file is rotated. Not used where the journal receives the lines.",
     },
     Key {
         path: "log.levels.PROCESS",

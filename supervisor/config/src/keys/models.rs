@@ -6,9 +6,9 @@ use crate::kind::{Kind, Preset};
 use ipc_proto::config::{Asking, Budget};
 use manifest::Process::Model;
 
-/// Models of one task at most.
+/// The most models of one task.
 const CHAIN: usize = 8;
-/// What a budget can be at most, US dollars.
+/// The largest budget, US dollars.
 const DOLLARS: Kind = Kind::Decimal { max: 1_000_000 };
 
 const fn chain(path: &'static str, means: &'static str) -> Key {
@@ -28,25 +28,26 @@ const fn number(path: &'static str, (min, max): (u32, u32), preset: u32, means: 
 pub(super) const KEYS: &[Key] = &[
     chain(
         "model.route.default",
-        "The models of the task `default`, in the order in which they are asked: the next one answers where one fails, \
-         and whoever reads is told. An agent and a client of the API can name a task in place of a model.",
+        "The models of the task `default`, in order of preference: if one fails, the next one answers, and the answer \
+         says so. Agents and clients of the API can use a task in place of a model.",
     ),
-    chain("model.route.fast", "The models of the task `fast`; those of `default` where it has none."),
-    chain("model.route.thinking", "The models of the task `thinking`; those of `default` where it has none."),
-    chain("model.route.coding", "The models of the task `coding`; those of `default` where it has none."),
+    chain("model.route.fast", "The models of the task `fast`; without any, those of `default`."),
+    chain("model.route.thinking", "The models of the task `thinking`; without any, those of `default`."),
+    chain("model.route.coding", "The models of the task `coding`; without any, those of `default`."),
     Key {
         path: "model.offline_fallback",
         kind: Kind::Flag,
         preset: Preset::Flag(false),
         seen_by: &[Model],
-        means: "`offline/reader` answers for a task whose models have all failed, which is told. It is no chat model.",
+        means: "If true, `offline/reader` answers for a task whose models have all failed, and the answer says so. It \
+                is not a chat model.",
     },
     number(
         "model.retries",
         (0, 10),
         Asking::RETRIES,
-        "Times that a request is made again after a failure that may pass: after 1 second, doubling to 30, or when the \
-         provider says. What an answer has said before it failed is void.",
+        "How often a request is repeated after a transient failure: after 1 second, doubling to 30, or when the \
+         provider says. Text of a failed attempt is void.",
     ),
     number(
         "model.timeout_s",
@@ -59,37 +60,40 @@ pub(super) const KEYS: &[Key] = &[
         "model.output_tokens",
         (256, 200_000),
         Asking::OUTPUT_TOKENS,
-        "Tokens of an answer whose request says nothing of it; at most what its model gives out.",
+        "The most tokens of an answer if the request sets no limit; at most the model's own limit.",
     ),
     Key {
         path: "model.temperature",
         kind: Kind::Decimal { max: 2 },
         preset: Preset::Nothing,
         seen_by: &[Model],
-        means: "Temperature of a request that says nothing of it; left out, the provider's own. Thousandths count.",
+        means: "The temperature of requests that set none; the default is the provider's own. The precision is a \
+                thousandth.",
     },
     Key {
         path: "model.stop",
         kind: Kind::List { of: &Kind::Text(&STOP), max: 8 },
         preset: Preset::List(&[]),
         seen_by: &[Model],
-        means: "Texts at which an answer ends whose request names none.",
+        means: "Stop texts of requests that set none.",
     },
     dollars("budget.day_usd", "US dollars that the whole host may spend on models in a day (UTC)."),
     dollars("budget.month_usd", "US dollars that the whole host may spend on models in a month (UTC)."),
     dollars("budget.session_usd", "US dollars that each session may spend on models in its life."),
     dollars(
         "budget.agent_usd",
-        "US dollars that each agent may spend on models in a day (UTC); `agent.NAME.limits.day_usd` in its place for one.",
+        "US dollars that each agent may spend on models in a day (UTC); `agent.NAME.limits.day_usd` replaces it for one \
+         agent.",
     ),
     Key {
         path: "budget.at_limit",
         kind: Kind::Word(&["block", "warn", "cheaper"]),
         preset: Preset::Text("block"),
         seen_by: &[Model],
-        means: "What happens where a budget is used up. `block`: what costs money is refused. `warn`: it is asked all the same, \
-                which the log says and whoever asks is told. `cheaper`: `cheaper_model` answers, which is told; what it costs is counted, and not held to the budget. \
-                The budget of a key of the API always blocks.",
+        means: "The action when a budget is used up. `block`: requests that cost money are refused. `warn`: requests \
+                are sent all the same, with a warning in the log and in the answer. `cheaper`: `cheaper_model` answers, \
+                and the answer says so; its cost is counted, and the budget does not limit it. The budget of an API key \
+                always blocks.",
     },
     Key {
         path: "budget.cheaper_model",
@@ -103,14 +107,14 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Decimal { max: 1 },
         preset: Preset::Millionths(Budget::WARN_AT),
         seen_by: &[Model],
-        means: "The share of a budget from which on the log warns, once for each.",
+        means: "The share of a budget at which the log warns, once for each budget.",
     },
     Key {
         path: "budget.unpriced",
         kind: Kind::Word(&["refuse", "allow"]),
         preset: Preset::Text("refuse"),
         seen_by: &[Model],
-        means: "A model of which nobody knows what it costs, under a budget: `refuse` it, or `allow` it and count it as \
+        means: "The treatment of a model with unknown cost under a budget: `refuse` it, or `allow` it and count it as \
                 free.",
     },
 ];

@@ -1,14 +1,14 @@
-//! The keys of `[tool.TOOL]`: what may be declared of a tool, in place of what it declares itself. Names, enums and
-//! defaults are those of `ipc_proto::capability`; a test holds them to it. It holds no logic.
+//! The keys of `[tool.TOOL]`: a declaration that replaces the tool's own. Names, enums and defaults are those of
+//! `ipc_proto::capability`; a test compares them. It holds no logic.
 
 use super::Key;
 use crate::forms::{ARGUMENT, HOST_GLOB, PATH_GLOB, PATTERN, VARIABLE};
 use crate::kind::{Kind, Preset};
 use manifest::Process::{self, Gate};
 
-/// Most entries of one list.
+/// The most entries of one list.
 const MANY: usize = 64;
-/// Most arguments: as many as an explanation names.
+/// The most arguments: as many as an explanation names.
 const ARGUMENTS: usize = 32;
 const SEEN: &[Process] = &[Gate];
 
@@ -29,7 +29,7 @@ const fn list(path: &'static str, of: &'static Kind, max: usize, means: &'static
     Key { path, kind: Kind::List { of, max }, preset: Preset::List(&[]), seen_by: SEEN, means }
 }
 
-/// A list that means something else when it is left out than when it is empty.
+/// A list for which leaving it out and leaving it empty differ.
 const fn maybe(path: &'static str, of: &'static Kind, means: &'static str) -> Key {
     Key { path, kind: Kind::List { of, max: MANY }, preset: Preset::Nothing, seen_by: SEEN, means }
 }
@@ -44,61 +44,61 @@ pub(super) const KEYS: &[Key] = &[
         "tool.TOOL.effect",
         &["read", "write", "send", "pay", "delete"],
         "write",
-        "What the tool does to the world. A table of a tool stands in place of everything that the tool declares \
-         itself: what is left out of it has the default that stands here.",
+        "The effect of the tool. A table of a tool replaces the tool's whole built-in declaration: keys that are left \
+         out have the defaults given here.",
     ),
     list(
         "tool.TOOL.relevant_args",
         &Kind::Text(&ARGUMENT),
         ARGUMENTS,
-        "The arguments that decide whether a call does harm: recipients, addresses, paths, amounts, commands.",
+        "The arguments that decide if a call does harm: recipients, addresses, paths, amounts, commands.",
     ),
     list(
         "tool.TOOL.record_args",
         &Kind::Text(&ARGUMENT),
         ARGUMENTS,
-        "Of those, the ones that your own records may vouch for, as tools with `labels.owner_records` read them.",
+        "Those of `relevant_args` that your own records may vouch for, as read by tools with `labels.owner_records`.",
     ),
     Key {
         path: "tool.TOOL.irreversible",
         kind: Kind::Flag,
         preset: Preset::Nothing,
         seen_by: SEEN,
-        means: "Whether what it does cannot be taken back; left out, it is so of `send`, `pay` and `delete`.",
+        means: "True if the effect cannot be undone; the default is true for `send`, `pay` and `delete`.",
     },
     word(
         "tool.TOOL.approval.level",
         &["auto", "ask", "always"],
         "auto",
-        "`auto`: it asks when policy says. `ask`: it asks unless a grant of the session covers the call. `always`: \
-         it asks each time.",
+        "`auto`: a call needs an approval if policy says so. `ask`: it needs one unless a grant of the session covers \
+         it. `always`: it needs one each time.",
     ),
     list(
         "tool.TOOL.approval.danger_patterns",
         &Kind::Text(&PATTERN),
         MANY,
-        "A call asks, each time, if one of these is found in an argument.",
+        "A call with a match of one of these in an argument needs an approval each time.",
     ),
     flag(
         "tool.TOOL.approval.trust_after_approval",
         false,
-        "One approval may be given for the rest of the session, for the same relevant arguments.",
+        "If true, one approval may cover the rest of the session, for the same relevant arguments.",
     ),
     list(
         "tool.TOOL.approval.ask_for_methods",
         &Kind::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
         6,
-        "HTTP methods that ask.",
+        "HTTP methods that need an approval.",
     ),
     word(
         "tool.TOOL.data.sensitivity",
         &["none", "low", "medium", "high", "secret"],
         "medium",
-        "How delicate what it touches is.",
+        "The sensitivity of the data that the tool touches.",
     ),
-    flag("tool.TOOL.data.can_read_secrets", false, "It may be given secret data."),
-    flag("tool.TOOL.data.can_leak_data", false, "What it is given can leave the host through it."),
-    flag("tool.TOOL.data.sanitize_output", true, "Secrets are cut out of its output."),
+    flag("tool.TOOL.data.can_read_secrets", false, "If true, the tool may get secret data."),
+    flag("tool.TOOL.data.can_leak_data", false, "True if the tool can send its input out of the host."),
+    flag("tool.TOOL.data.sanitize_output", true, "If true, secrets are removed from the output."),
     word(
         "tool.TOOL.network.access",
         &["none", "limited", "full"],
@@ -108,52 +108,67 @@ pub(super) const KEYS: &[Key] = &[
     maybe(
         "tool.TOOL.network.allowed_hosts",
         &Kind::Text(&HOST_GLOB),
-        "Hosts that it may reach; left out, any that the rest allows.",
+        "Hosts that the tool may reach; the default is any that the other keys allow.",
     ),
-    list("tool.TOOL.network.blocked_hosts", &Kind::Text(&HOST_GLOB), MANY, "Hosts that it may not reach."),
+    list(
+        "tool.TOOL.network.blocked_hosts",
+        &Kind::Text(&HOST_GLOB),
+        MANY,
+        "Hosts that the tool may not reach.",
+    ),
     list(
         "tool.TOOL.network.blocked_ports",
         &Kind::Number { min: 1, max: 65_535 },
         MANY,
-        "Ports that it may not reach.",
+        "Ports that the tool may not reach.",
     ),
     flag("tool.TOOL.network.block_private_ips", true, "Private addresses are refused."),
     flag("tool.TOOL.network.block_metadata", true, "Metadata services of clouds are refused."),
     flag(
         "tool.TOOL.network.require_approval_for_unknown_hosts",
         false,
-        "A host that no list and no trusted text names asks.",
+        "If true, a host that no list and no trusted text names needs an approval.",
     ),
     word(
         "tool.TOOL.execution.sandbox",
         &["none", "process", "container"],
         "process",
-        "Where it runs. The host's own jail is at least as strong as any of these.",
+        "The place where the tool runs. The host's own jail is at least as strong as any of these.",
     ),
     word(
         "tool.TOOL.execution.network_mode",
         &["none", "proxy", "host"],
         "none",
-        "The network of its sandbox. A tool in the jail has none, whatever stands here.",
+        "The network of its sandbox. A tool in the jail has none in any case.",
     ),
-    number("tool.TOOL.execution.timeout", (1, 3_600_000), 60_000, "Milliseconds after which it is stopped."),
+    number(
+        "tool.TOOL.execution.timeout",
+        (1, 3_600_000),
+        60_000,
+        "Milliseconds after which the tool is stopped.",
+    ),
     number(
         "tool.TOOL.execution.max_output_size",
         (1, 1_048_576),
         1_000_000,
-        "Bytes of its output that are kept.",
+        "The most bytes of output that are kept.",
     ),
     maybe(
         "tool.TOOL.execution.allowed_paths",
         &Kind::Text(&PATH_GLOB),
-        "Paths that it may name; left out, any in the workspace.",
+        "Paths that a call may name; the default is any in the workspace.",
     ),
-    list("tool.TOOL.execution.blocked_paths", &Kind::Text(&PATH_GLOB), MANY, "Paths that it may not name."),
+    list(
+        "tool.TOOL.execution.blocked_paths",
+        &Kind::Text(&PATH_GLOB),
+        MANY,
+        "Paths that a call may not name.",
+    ),
     word(
         "tool.TOOL.execution.env",
         &["inherit", "clean", "explicit"],
         "clean",
-        "What environment it gets: `explicit` is the variables of `allowed_env_vars`.",
+        "The environment of the tool: `explicit` has the variables of `allowed_env_vars`.",
     ),
     list(
         "tool.TOOL.execution.allowed_env_vars",
@@ -161,39 +176,40 @@ pub(super) const KEYS: &[Key] = &[
         MANY,
         "Variables of an explicit environment.",
     ),
-    flag("tool.TOOL.audit.log_args", true, "A digest of its arguments is put on the record."),
-    flag("tool.TOOL.audit.log_output", false, "A digest of its output is put on the record."),
+    flag("tool.TOOL.audit.log_args", true, "If true, a digest of the arguments is put on the record."),
+    flag("tool.TOOL.audit.log_output", false, "If true, a digest of the output is put on the record."),
     flag(
         "tool.TOOL.audit.use_shared_secret_detector",
         true,
-        "Its arguments and output pass the scanner before anything of them is written.",
+        "If true, arguments and output pass the scanner before anything of them is written.",
     ),
     list(
         "tool.TOOL.audit.alert_on",
         &Kind::Word(&["blocked", "error", "success", "asked"]),
         4,
-        "Outcomes that are an alert.",
+        "Outcomes that raise an alert.",
     ),
     word(
         "tool.TOOL.labels.output_trust",
         &["system", "user", "verified", "untrusted"],
         "untrusted",
-        "How far its output is trusted.",
+        "The trust in the tool's output.",
     ),
     word(
         "tool.TOOL.labels.output_data_class",
         &["public", "internal", "sensitive", "secret"],
         "internal",
-        "How confidential its output is.",
+        "The confidentiality of the tool's output.",
     ),
     flag(
         "tool.TOOL.labels.accepts_untrusted",
         true,
-        "It may be called once the session has read untrusted content.",
+        "If true, the tool may be called after the session has read untrusted content.",
     ),
     flag(
         "tool.TOOL.labels.owner_records",
         false,
-        "Its output is your own records: it vouches for the `record_args` of other tools, and for nothing else.",
+        "If true, the output is your own records: it vouches for the `record_args` of other tools, and for nothing \
+         else.",
     ),
 ];

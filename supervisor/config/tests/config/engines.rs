@@ -25,7 +25,7 @@ fn an_agent_is_answered_by_the_host_s_own_loop_unless_it_names_an_engine() {
 }
 
 #[test]
-fn an_engine_of_the_owner_s_own_is_as_it_is_written_and_stands_over_a_known_one() {
+fn an_engine_in_the_file_is_taken_as_written_and_replaces_a_known_one() {
     let own = engine(
         "[agent.default]\nengine = 'opencode'\nlimits.idle_seconds = 30\n[engine.opencode]\n\
          command = ['./node_modules/.bin/opencode', 'run']\nformat = 'opencode'\nprofile = 'opencode'\nkeeps = ['.x/y']",
@@ -56,10 +56,10 @@ fn an_engine_that_there_is_not_is_told_with_those_that_there_are() {
             "[engine.native]\ncommand = ['x']",
             "1: engine.native: \"native\" is the host's own loop; valid: another name",
         ),
-        ("[engine.e]\ncommand = []", "2: engine.e.command: no program stands here; valid: a program first"),
+        ("[engine.e]\ncommand = []", "2: engine.e.command: there is no program; valid: a program first"),
         (
             "[engine.e]\ncommand = ['x']\nresume = ['--last']",
-            "3: engine.e.resume: {token} stands nowhere in it; valid: arguments with {token} in one",
+            "3: engine.e.resume: {token} does not occur in it; valid: arguments with {token} in one",
         ),
         (
             "[engine.e]\ncommand = ['x']\nkeeps = ['../.ssh']",

@@ -1,4 +1,4 @@
-//! agentd-config from outside: what it answers to files, and what it hands to agentd.
+//! agentd-config from outside: its reports on files, and its document for agentd.
 
 #[cfg(test)]
 mod common;
@@ -8,6 +8,8 @@ mod engines;
 mod gateway;
 #[cfg(test)]
 mod known;
+#[cfg(test)]
+mod people;
 #[cfg(test)]
 mod plans;
 #[cfg(test)]

@@ -221,7 +221,7 @@ fn a_provider_set_to_none_removes_its_row() {
 
 // Holds P5-18.
 #[test]
-fn a_model_of_this_machine_has_a_process_of_its_own_and_a_name_that_its_files_decide() {
+fn a_local_model_has_its_own_process_and_a_name_from_its_files() {
     let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let model = folder.path().join("m");
@@ -279,6 +279,15 @@ fn defaults_give_way_to_what_is_written() {
         ("flat", Some(Mode::Flat)),
     ] {
         assert_eq!(check(&format!("host.mode = '{word}'")).unwrap().settings().mode, mode);
+    }
+}
+
+// Holds B-12.
+#[test]
+fn turns_that_wait_for_a_person_have_the_slots_beside_those_that_run() {
+    for (slots, at_once, asking) in [(64, 8, 24), (20, 8, 12), (9, 8, 1), (8, 8, 0), (1, 1, 0)] {
+        let plan = check(&format!("host.runner_slots = {slots}")).unwrap();
+        assert_eq!((plan.router.turns_at_once, plan.router.turns_asking), (at_once, asking), "{slots}");
     }
 }
 
@@ -563,7 +572,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
     ];
     let plan = |text: &str| check_in(folder.path(), text.as_bytes(), &machine()).unwrap().document().unwrap();
     for (path, text) in cases {
-        // What stands in a table that must have other keys is compared with the same table without it.
+        // A value in a table that must have other keys is compared with the same table without it.
         let base = match path.split('.').next().unwrap() {
             "user[]" => "user = [{ name = 'a', role = 'user' }]".to_owned(),
             "engine" => "agent.default.engine = 'e'\nengine.e.command = ['x']".to_owned(),

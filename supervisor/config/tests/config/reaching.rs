@@ -7,7 +7,7 @@ use manifest::Process;
 
 // Holds B-65.
 #[test]
-fn routes_and_budgets_reach_model_exactly_and_a_task_stands_where_a_model_does() {
+fn routes_and_budgets_reach_model_exactly_and_a_task_serves_as_a_model() {
     let text = "
         [agent.default]
         model = 'fast'
@@ -102,7 +102,7 @@ fn the_web_is_told_to_each_process_as_far_as_it_concerns_it() {
 
 // Holds P3-42.
 #[test]
-fn an_agent_sees_what_its_model_does_and_one_of_a_task_what_any_of_its_models_does_and_an_engine_nothing() {
+fn an_agent_sees_its_models_abilities_a_task_any_and_an_engine_none() {
     let text = "
         [agent.a]
         model = 'corp/eyes'

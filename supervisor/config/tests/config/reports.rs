@@ -1,6 +1,6 @@
-//! Bad files and the exact words they are answered with.
+//! Bad files and their exact error messages.
 
-use crate::common::{check, check_in, machine};
+use crate::common::{all, check, check_in, machine};
 
 const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
@@ -9,15 +9,6 @@ const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
                    `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
 const PUBLIC: &str = "`https` to a public host, or a loopback host that `credproxy.plain_http` lists";
-
-/// Each text, and its whole report without the file's name.
-fn all(cases: &[(&str, &str)]) {
-    for (text, report) in cases {
-        let told = check(text).expect_err(text);
-        let told: Vec<_> = told.lines().map(|line| line.strip_prefix("f:").unwrap()).collect();
-        assert_eq!(told.join("\n"), *report, "{text}");
-    }
-}
 
 #[test]
 fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
@@ -63,7 +54,7 @@ fn a_name_of_the_table_of_keys_that_is_no_key_is_unknown() {
 
 // Holds P3-12.
 #[test]
-fn an_address_that_other_machines_reach_is_refused_with_what_to_do_instead() {
+fn an_address_that_other_machines_reach_is_refused_with_a_remedy() {
     let valid = "valid: `127.0.0.1:PORT` or `[::1]:PORT`, and for other machines a reverse proxy with TLS before gateway.sock";
     for at in ["0.0.0.0:80", "[::]:80", "192.168.1.2:80", "api.example.com:443"] {
         let told = check(&format!("[gateway]\nlisten = '{at}'")).unwrap_err();
@@ -107,35 +98,33 @@ fn more_tables_than_there_may_be_are_refused() {
 #[test]
 fn wrong_types_are_named_with_what_is_valid() {
     all(&[
-        ("host = 1", "1: host: an integer stands here; valid: a table"),
-        ("[host]\nmode = 1", "2: host.mode: an integer stands here; valid: auto, system, user, flat"),
-        ("[host]\nmode.x = 1", "2: host.mode: a table stands here; valid: auto, system, user, flat"),
+        ("host = 1", "1: host: found an integer; valid: a table"),
+        ("[host]\nmode = 1", "2: host.mode: found an integer; valid: auto, system, user, flat"),
+        ("[host]\nmode.x = 1", "2: host.mode: found a table; valid: auto, system, user, flat"),
         (
             "[host]\nrunner_slots = '4'",
-            "2: host.runner_slots: a string stands here; valid: a whole number from 1 to 192",
+            "2: host.runner_slots: found a string; valid: a whole number from 1 to 192",
         ),
         (
             "[host]\nrunner_slots = 4.0",
-            "2: host.runner_slots: a float stands here; valid: a whole number from 1 to 192",
+            "2: host.runner_slots: found a float; valid: a whole number from 1 to 192",
         ),
         (
             "[memory]\nmax_rows = true",
-            "2: memory.max_rows: a boolean stands here; valid: a whole number from 1 to 10000000",
+            "2: memory.max_rows: found a boolean; valid: a whole number from 1 to 10000000",
         ),
-        ("[memory]\nprovider = 1979-05-27", "2: memory.provider: a date stands here; valid: sqlite, none"),
-        ("[memory]\nprovider = ['sqlite']", "2: memory.provider: an array stands here; valid: sqlite, none"),
-        ("[user]\nname = 'a'", "1: user: a table stands here; valid: `[[user]]` before each"),
-        ("user = ['a']", "1: user[0]: a string stands here; valid: a table"),
-        ("[agent]\nx = 1", "2: agent.x: an integer stands here; valid: a table"),
+        ("[memory]\nprovider = 1979-05-27", "2: memory.provider: found a date; valid: sqlite, none"),
+        ("[memory]\nprovider = ['sqlite']", "2: memory.provider: found an array; valid: sqlite, none"),
+        ("[user]\nname = 'a'", "1: user: found a table; valid: `[[user]]` before each"),
+        ("user = ['a']", "1: user[0]: found a string; valid: a table"),
+        ("[agent]\nx = 1", "2: agent.x: found an integer; valid: a table"),
         (
             "[agent.x]\ntools = 'read'",
-            &format!(
-                "2: agent.x.tools: a string stands here; valid: a list of at most 64, each one of {TOOLS}"
-            ),
+            &format!("2: agent.x.tools: found a string; valid: a list of at most 64, each one of {TOOLS}"),
         ),
         (
             "[agent.x]\ntools = ['read',\n1]",
-            &format!("3: agent.x.tools[1]: an integer stands here; valid: {TOOLS}"),
+            &format!("3: agent.x.tools[1]: found an integer; valid: {TOOLS}"),
         ),
     ]);
 }
@@ -161,7 +150,7 @@ fn numbers_out_of_their_range_are_named_with_the_range() {
             "1: version: this file is of the newer version 2, and this program knows version 1; valid: 1",
         ),
         ("version = 0", "1: version: there is no version 0; valid: 1"),
-        ("version = '1'", "1: version: a string stands here; valid: 1"),
+        ("version = '1'", "1: version: found a string; valid: 1"),
         (
             "[host]\nrunner_slots = 4\n[router]\nturns_at_once = 5\nqueue_total = 8\nqueue_per_session = 9",
             "4: router.turns_at_once: 5 is over `host.runner_slots`, which is 4; valid: a whole number from 1 to 4\n\
@@ -211,45 +200,6 @@ fn unknown_names_are_answered_with_the_valid_ones() {
 }
 
 #[test]
-fn users_are_checked_against_each_other_and_against_the_hosts_own_ids() {
-    let role = "owner, user, guest";
-    all(&[
-        (
-            "[[user]]",
-            &format!(
-                "1: user[0].name: this key is missing; valid: {NAME}\n1: user[0].role: this key is missing; valid: {role}"
-            ),
-        ),
-        (
-            "[[user]]\nname='a'\nrole='user'\nuids=[1,2]\nchannels=['t:1']\n[[user]]\nname='a'\nrole='guest'\nuids=[3,\n2]\nchannels=['t:1']",
-            "7: user[1].name: another user has this name; valid: a name of its own\n\
-             10: user[1].uids[1]: uid 2 is user a already; valid: a uid of one user\n\
-             11: user[1].channels[0]: t:1 is user a already; valid: an identity of one user",
-        ),
-        (
-            "[[user]]\nname='a'\nrole='user'\nuids=[7,7]",
-            "4: user[0].uids[1]: uid 7 is user a already; valid: a uid of one user",
-        ),
-        (
-            "[[user]]\nname='a'\nrole='guest'\nuids=[0]",
-            "4: user[0].uids[0]: root is always an owner; valid: a uid other than 0, or `role = \"owner\"`",
-        ),
-        (
-            "[[user]]\nname='a'\nrole='user'\nuids=[65534]",
-            "4: user[0].uids[0]: uid 65534 stands for nobody; valid: a person's uid",
-        ),
-        (
-            "[[user]]\nname='a'\nrole='user'\nuids=[780255,780256]",
-            "4: user[0].uids[0]: uid 780255 is a process of this host; valid: a person's uid",
-        ),
-    ]);
-    assert!(check("[[user]]\nname='a'\nrole='owner'\nuids=[0]").is_ok());
-    assert!(check("[host]\nmode='user'\n[[user]]\nname='a'\nrole='user'\nuids=[780255]").is_ok());
-    let many = "[[user]]\nname='a'\nrole='user'\n".repeat(129);
-    assert_eq!(check(&many).unwrap_err(), "f:1: user: 129 of them; valid: at most 128\n");
-}
-
-#[test]
 fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
     let with = |url: &str, rest: &str| format!("[provider.p]\nmodels.m = {{}}\nbase_url = '{url}'\n{rest}");
     let plain = "[credproxy]\nplain_http = ['127.0.0.1:8080']";
@@ -279,8 +229,8 @@ fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
         ),
         (
             with("https://a.b", "models.n.input_usd = 3\nmodels.o.cache_read_usd = 3"),
-            "4: provider.p.models.n.input_usd: a price of what is read and one of what is written belong together; valid: `input_usd` and `output_usd`\n\
-             5: provider.p.models.o.cache_read_usd: a price of what is read and one of what is written belong together; valid: `input_usd` and `output_usd`".to_owned(),
+            "4: provider.p.models.n.input_usd: the prices of input and output belong together; valid: `input_usd` and `output_usd`\n\
+             5: provider.p.models.o.cache_read_usd: the prices of input and output belong together; valid: `input_usd` and `output_usd`".to_owned(),
         ),
         (
             with("https://a.b", "models.n = { context = 2048 }\nmodels.o = { context = 2048, output = 4097 }"),
@@ -334,13 +284,10 @@ fn a_capability_that_does_not_fit_is_refused_where_it_is_written() {
             "[tool.t]\neffect = 'steal'",
             "2: tool.t.effect: \"steal\" is unknown; valid: read, write, send, pay, delete",
         ),
-        (
-            "[tool.t]\nirreversible = 'yes'",
-            "2: tool.t.irreversible: a string stands here; valid: true or false",
-        ),
+        ("[tool.t]\nirreversible = 'yes'", "2: tool.t.irreversible: found a string; valid: true or false"),
         (
             "[tool.t.data]\ncan_leak_data = 1",
-            "2: tool.t.data.can_leak_data: an integer stands here; valid: true or false",
+            "2: tool.t.data.can_leak_data: found an integer; valid: true or false",
         ),
         (
             "[tool.t.approval]\ndanger_patterns = ['ok',\n'(']",
@@ -351,7 +298,7 @@ fn a_capability_that_does_not_fit_is_refused_where_it_is_written() {
                 "[tool.t.approval]\ndanger_patterns = [{}]",
                 r"'\w{20}'".to_owned() + &r", '\d\w{20}'".repeat(40)
             ),
-            "2: tool.t.approval.danger_patterns: these patterns are too large together; valid: fewer or simpler ones",
+            "2: tool.t.approval.danger_patterns: together these patterns are too large; valid: fewer or simpler ones",
         ),
         (
             "[tool.t.network]\nallowed_hosts = ['A.b:80']\nblocked_ports = [0]",
@@ -364,7 +311,7 @@ fn a_capability_that_does_not_fit_is_refused_where_it_is_written() {
         ),
         (
             "[tool.t]\nrelevant_args = ['to']\nrecord_args = ['amount']",
-            "3: tool.t.record_args[0]: amount is not relevant; valid: one of `relevant_args`",
+            "3: tool.t.record_args[0]: amount is not a relevant argument; valid: one of `relevant_args`",
         ),
         (
             "[tool.t]\napprovals.level = 'ask'",
@@ -374,7 +321,7 @@ fn a_capability_that_does_not_fit_is_refused_where_it_is_written() {
             "[tool.'a b']",
             "1: tool.\"a b\": \"a b\" is not of this form; valid: 1 to 64 letters, digits, `-`, `_` and `.`",
         ),
-        ("[policy]\ncontacts = ['a', 'a']", "2: policy.contacts[1]: stands twice; valid: each value once"),
+        ("[policy]\ncontacts = ['a', 'a']", "2: policy.contacts[1]: is listed twice; valid: each value once"),
     ]);
 }
 
@@ -417,7 +364,7 @@ fn what_needs_a_process_that_is_switched_off_is_refused() {
         ),
         (
             "[agent.x]\ntools=['read','read']",
-            &format!("2: agent.x.tools[1]: read stands twice; valid: {keyless}"),
+            &format!("2: agent.x.tools[1]: read is listed twice; valid: {keyless}"),
         ),
         (
             "[credproxy]\nprovider='none'\n[provider.p]\nbase_url='https://a.b'\nmodels.m={}\n[agent.x]\nmodel='p/m'",
@@ -464,73 +411,6 @@ fn broken_toml_is_reported_in_every_place_and_the_rest_is_checked_as_well() {
     assert_eq!(told, "f:3: syntax: this is not UTF-8 text\n");
 }
 
-// Holds P2-19.
-#[test]
-fn a_host_of_nobody_is_refused_since_nothing_would_answer_its_person() {
-    let mut machine = machine();
-    (machine.root, machine.owner) = (false, 65534);
-    let told = check_in("/".as_ref(), b"\n[host]\nmode = 'flat'", &machine).unwrap_err();
-    let expected = "f:3: host: it would be run by uid 65534, which stands for nobody and is answered by nothing; \
-                    valid: a user of its own, to run agentd as\n";
-    assert_eq!(told, expected);
-    machine.owner = 1000;
-    assert!(check_in("/".as_ref(), b"\n[host]\nmode = 'flat'", &machine).is_ok());
-}
-
-#[test]
-fn ids_that_somebody_has_are_refused_with_a_base_that_is_free() {
-    let etc = tempfile::tempdir().unwrap();
-    std::fs::write(etc.path().join("subuid"), "ada:780255:1000\n").unwrap();
-    let mut machine = machine();
-    machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
-    let told = |text: &str, machine: &_| check_in("/".as_ref(), text.as_bytes(), machine).unwrap_err();
-    let report = "host.uid_base: the ids from 780000 on are not free: ids 780255 to 781254 belong to \"ada\" in \
-                  /etc/subuid; valid: a number from which 256 ids are free, such as 782000\n";
-    assert_eq!(told("", &machine), format!("f:1: {report}"));
-    assert_eq!(told("\n[host]\nmode = 'system'", &machine), format!("f:2: {report}"));
-    machine.root = false;
-    assert!(check_in("/".as_ref(), b"", &machine).is_ok(), "an ordinary user's host has no ids of its own");
-    let nobody = "f:2: host.uid_base: the ids from 65400 on are not free: id 65534 stands for nobody; \
-                  valid: a number from which 256 ids are free, such as 782000\n";
-    assert_eq!(told("[host]\nuid_base = 65400", &machine), nobody);
-
-    std::fs::write(etc.path().join("uid_map"), "0 1000 1\n").unwrap();
-    machine.root = true;
-    std::fs::write(etc.path().join("subuid"), "").unwrap();
-    machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
-    let none = "f:1: host.uid_base: the ids from 780000 on are not free: they do not exist in this container; \
-                valid: none on this machine, so another `host.mode`\n";
-    assert_eq!(told("", &machine), none);
-}
-
-#[test]
-fn installed_users_must_differ_and_none_may_be_root() {
-    let etc = tempfile::tempdir().unwrap();
-    let with = |uid: &dyn Fn(usize) -> usize| {
-        let line = |(n, row): (usize, &manifest::Row)| {
-            format!("{}:x:{}:{}::/:/bin/false\n", row.user, uid(n), 500 + n)
-        };
-        let lines: String = manifest::TABLE.iter().enumerate().map(line).collect();
-        std::fs::write(etc.path().join("passwd"), lines).unwrap();
-        let mut machine = machine();
-        machine.accounts = agentd_config::accounts::Accounts::read(etc.path(), &etc.path().join("uid_map"));
-        check_in("/".as_ref(), b"[[user]]\nname='a'\nrole='user'\nuids=[403]", &machine)
-    };
-    let valid = "valid: a uid of its own for each `cordon-*` user, and not root's";
-    let told = with(&|n| 400 + n).unwrap_err();
-    assert_eq!(told, "f:4: user[0].uids[0]: uid 403 is a process of this host; valid: a person's uid\n");
-    let told = with(&|n| if n == 5 { 410 } else { 410 + n }).unwrap_err();
-    assert_eq!(
-        told,
-        format!("f:1: host: the installed users cordon-audit and cordon-web both have uid 410; {valid}\n")
-    );
-    let told = with(&|n| if n == 2 { 0 } else { 410 + n }).unwrap_err();
-    assert_eq!(
-        told,
-        format!("f:1: host: the installed user cordon-credproxy has uid 0 and gid 502; {valid}\n")
-    );
-}
-
 #[test]
 fn everything_that_is_wrong_is_told_at_once() {
     let sections = [
@@ -570,7 +450,7 @@ fn everything_that_is_wrong_is_told_at_once() {
 
 // Holds P6-22.
 #[test]
-fn a_record_that_would_keep_graver_entries_for_less_long_or_never_alert_is_refused() {
+fn a_record_that_keeps_grave_entries_shorter_or_never_alerts_is_refused() {
     all(&[
         (
             "[audit.retention_days]\ndebug = 40\nwarning = 30\nerror = 20",

@@ -57,7 +57,7 @@ impl Case {
             bits.map(|bit| self.set(when.argument, here ^ bit)).collect::<Vec<_>>()
         };
         match when.is {
-            // Of an argument that the kernel reads half of, the other half changes nothing; the table says which.
+            // The kernel reads only half of some arguments: the other half changes nothing, and the table says so.
             Is::Equal(_) => flipped(u64::MAX),
             Is::Without(bits) => flipped(bits),
             Is::Bits(of, _) => flipped(of),
@@ -69,7 +69,7 @@ impl Case {
     }
 }
 
-/// The cases of a row. What ends a process, or stops it, has tests of its own.
+/// The cases of a row. Calls that end or stop a process have tests of their own.
 pub(crate) fn cases(row: &'static Row) -> Vec<Case> {
     let mut all = Vec::new();
     let known = confine::notices::calls().map(|(name, _)| name);

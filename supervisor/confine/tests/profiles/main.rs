@@ -1,8 +1,8 @@
-//! Every rule of every row, both ways, in a real process under the row's real filters: what it allows passes, and the
-//! same with any one condition altered is told to the listener; so is every call that the row does not list.
+//! Every rule of every row, both ways, in a real process under the row's real filters: an allowed call passes, and the same call with
+//! any one condition altered is notified to the listener; so is every call that the row does not list.
 //!
-//! The process under the filters is a child of this program that makes one call after another. This program holds
-//! agentd's end, and answers what it is told of with an errno that no kernel gives.
+//! The process under the filters is a child of this program that makes one call after another. This program holds agentd's end,
+//! and answers notifications with an errno that no kernel returns.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -20,7 +20,7 @@ use manifest::{Process, Row, TABLE};
 use sealed::{Came, End};
 use std::collections::BTreeSet;
 
-/// What is to come of a case.
+/// The expected outcome of a case.
 fn expected(row: &'static Row, case: &Case, own: u32) -> Came {
     if allows(row, case.name, &case.arguments, own) {
         return Came::Allowed;
@@ -29,7 +29,7 @@ fn expected(row: &'static Row, case: &Case, own: u32) -> Came {
     silent.map_or(Came::Told, Came::Errno)
 }
 
-/// Makes every case of a row in one process, and gives how many were allowed and told.
+/// Makes every case of a row in one process, and returns how many were allowed and how many were notified.
 fn tried(row: &'static Row) -> (usize, usize) {
     let (name, all) = (row.process.name(), cases(row));
     let (own, came) = sealed::make(row, &all);
@@ -49,7 +49,7 @@ fn tried(row: &'static Row) -> (usize, usize) {
 
 // Holds P2-10.
 #[test]
-fn every_rule_of_every_row_allows_what_it_says_and_stops_what_differs_in_one_argument() {
+fn every_rule_allows_its_call_and_stops_one_with_another_argument() {
     for row in TABLE {
         let (allowed, told) = tried(row);
         assert!(allowed > 30 && told > 80, "{}: {allowed} allowed, {told} told", row.process.name());

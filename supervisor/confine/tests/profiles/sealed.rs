@@ -1,4 +1,4 @@
-//! The process under the filters, and this program's talk with it.
+//! The process under the filters, and this program's exchange with it.
 
 use crate::cases::Case;
 use confine::notices::{self, Notice};
@@ -13,27 +13,27 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Came {
     /// The kernel made it.
     Allowed,
-    /// The listener was told of it.
+    /// The listener was notified.
     Told,
-    /// It failed with this errno, and nobody was told.
+    /// It failed with this errno, without a notification.
     Errno(u32),
 }
 
-/// How a process ended that made one call.
+/// The end of a process that made one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The listener was told.
+    /// The listener was notified.
     Told,
     /// By itself.
     Exited,
     /// By this signal.
     Signal(i32),
-    /// By itself, having heard this errno.
+    /// By itself, after a call that failed with this errno.
     Errno(i32),
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum End {
 pub(crate) const ENDING: &[&str] =
     &["exit", "exit_group", "fork", "vfork", "pause", "rt_sigreturn", "seccomp"];
 
-/// The answer to what the listener is told; no kernel gives it.
+/// The answer to notifications; no kernel returns it.
 const MARK: u32 = 3999;
 
 /// A process that is sealed, and this program's ends.
@@ -51,7 +51,7 @@ struct Child {
     answers: File,
 }
 
-/// Starts a process that is sealed as this row and then does `act`, which says what came on the descriptor it is given.
+/// Starts a process that is sealed as this row and then calls `act`, which reports over the descriptor that it is given.
 fn start(row: &'static Row, watched: bool, act: impl FnOnce(&OwnedFd)) -> Child {
     let (ours, theirs) = passing::frame_pair().unwrap();
     let (reader, writer) = passing::pipe().unwrap();
@@ -100,7 +100,7 @@ fn say(answers: &OwnedFd, errno: i32) {
     unsafe { libc::write(answers.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
 }
 
-/// Makes all calls in one process: its pid, and what came of each.
+/// Makes all calls in one process: its pid, and the outcome of each.
 pub(crate) fn make(row: &'static Row, cases: &[Case]) -> (u32, Vec<Came>) {
     let child = start(row, true, |answers| {
         let own = std::process::id();
@@ -174,7 +174,7 @@ fn waits(pid: Pid) -> bool {
     stat.rsplit_once(") ").unwrap().1.starts_with('S')
 }
 
-/// Makes one call that the last filter is to stop.
+/// Makes one call that the last filter must stop.
 pub(crate) fn last(row: &'static Row, case: &Case) -> End {
     let child = start(row, true, |answers| say(answers, call(case)));
     let mut errno = None;
@@ -191,7 +191,7 @@ pub(crate) fn last(row: &'static Row, case: &Case) -> End {
     }
 }
 
-/// Makes calls in one process that nobody watches: the errno of each, 0 for what was allowed.
+/// Makes calls in one process that is not watched: the errno of each, 0 for an allowed one.
 pub(crate) fn heard(row: &'static Row, cases: &[Case]) -> Vec<u32> {
     let child = start(row, false, |answers| cases.iter().for_each(|case| say(answers, call(case))));
     let mut bytes = Vec::new();
@@ -200,7 +200,7 @@ pub(crate) fn heard(row: &'static Row, cases: &[Case]) -> Vec<u32> {
     bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
 }
 
-/// Makes one call in a process that nobody watches: the errno, or none if it was its death by the filter.
+/// Makes one call in a process that is not watched: the errno, or none if the filter killed it.
 pub(crate) fn unwatched(row: &'static Row, case: &Case) -> Option<u32> {
     let mut child = start(row, false, |answers| say(answers, call(case)));
     let mut bytes = [0; 4];
@@ -212,7 +212,7 @@ pub(crate) fn unwatched(row: &'static Row, case: &Case) -> Option<u32> {
     }
 }
 
-/// What comes next from a process: a notice, answered, or what it heard.
+/// The next event of a process: a notification, answered, or its report.
 enum Next {
     Notice(Notice),
     Errno(u32),

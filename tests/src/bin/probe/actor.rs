@@ -31,7 +31,7 @@ pub(crate) struct Held {
 /// The edges that nobody has taken yet.
 pub(crate) type Edges = Rc<RefCell<Vec<Held>>>;
 
-/// What is to be tried.
+/// The acts to try.
 struct Task {
     word: String,
     items: Vec<String>,
@@ -106,7 +106,7 @@ async fn live(me: Process, control: OwnedFd, task: Task) -> Result<(), Fault> {
         }
         looks += 1;
         if looks % BEAT == 0 {
-            drop(passing::send_plain(control.as_fd(), &Frame::new(Kind::Beat, me).encode()));
+            drop(passing::send_plain(control.as_fd(), &Frame::new(Kind::Heartbeat, me).encode()));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
-/// What the row lists can be opened by this uid in this jail while nothing is sealed yet: what stands in the way
+/// The paths of the row can be opened by this uid in this jail while nothing is sealed yet: the obstacle
 /// later is the seal alone.
 pub(crate) fn before_the_seal(row: &Row) {
     for open in row.opens {
@@ -62,7 +62,7 @@ fn said(verb: &str, path: &str, came: io::Result<()>) {
     }
 }
 
-/// What a process does with a file of its own that it replaces whole: make, write, make durable, rename, remove.
+/// The steps by which a process replaces a file of its own: make, write, make durable, rename, remove.
 fn keep(path: &str) -> io::Result<()> {
     let (first, second) = (format!("{path}/probe-new"), format!("{path}/probe-renamed"));
     let mut file = File::create(&first)?;

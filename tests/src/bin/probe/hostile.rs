@@ -61,7 +61,7 @@ async fn one(me: Process, attack: &str, edge: Held) -> io::Result<String> {
     ended(stream).await
 }
 
-/// What goes out after a good hello.
+/// The bytes after a good hello.
 fn broken(attack: &str, callee: Process) -> Vec<u8> {
     let over = u32::try_from(raw::bound(callee) + 1).unwrap_or(u32::MAX);
     match attack {

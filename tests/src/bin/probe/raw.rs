@@ -37,8 +37,8 @@ pub(crate) fn request<T: serde::Serialize>(id: u64, message: T) -> Vec<u8> {
 }
 
 /// Most bytes of the arguments that are tried, and the bytes and their values among which one is looked for that is not zero.
-const ARGUMENTS: usize = 1024;
-const PLACES: std::ops::Range<usize> = 4..64;
+const ARGUMENTS: usize = 384;
+const PLACES: std::ops::Range<usize> = 4..160;
 const VALUES: std::ops::Range<u8> = 1..8;
 
 /// A small value of a request for the method of this number: each field is zero, empty or the first of its kind. Where a type

@@ -8,7 +8,7 @@ use crate::{Fault, raw};
 use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
 use ipc_proto::ids::{CallId, TurnId, UserId};
-use ipc_proto::memory::{Area, Ask, MemoryRequest, Scope};
+use ipc_proto::memory::{Area, MemoryRequest, Scope};
 use ipc_proto::model::{self, StreamId};
 use ipc_proto::router::{RouterRequest, Task};
 use ipc_proto::runner_gate::{
@@ -120,8 +120,8 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
     let now = raw::context;
     let outcomes = [
         ("work", outcome(gate.work(now()).await)),
-        ("think", outcome(gate.think(now(), Text::default(), List::default()).await)),
-        ("hear", outcome(gate.hear(now()).await)),
+        ("start_completion", outcome(gate.start_completion(now(), Text::default(), List::default()).await)),
+        ("poll_completion", outcome(gate.poll_completion(now()).await)),
         ("effect", outcome(gate.effect(now(), call).await)),
         ("result", outcome(gate.result(now(), result).await)),
         ("progress", outcome(gate.progress(now(), call, Text::clip("half")).await)),
@@ -133,8 +133,11 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("run_count", let_through(&gate.run_count(now(), to_model()).await)),
         ("run_input", let_through(&gate.run_input(now(), 0).await)),
         ("engine", let_through(&gate.engine(now(), List::default()).await)),
-        ("words", let_through(&gate.words(now()).await)),
-        ("keep", let_through(&gate.keep(now(), Text::clip("probe"), Blob::new(*b"kept")?).await)),
+        ("steering", let_through(&gate.steering(now()).await)),
+        (
+            "save_engine_state",
+            let_through(&gate.save_engine_state(now(), Text::clip("probe"), Blob::new(*b"kept")?).await),
+        ),
     ];
     let line = outcomes.map(|(method, outcome)| format!("{method}={outcome}")).join(" ");
     let _ = gate.output(now(), false, Blob::new(line)?).await?;
@@ -142,7 +145,7 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Of a method that is another row's.
+/// The number of a method of another row.
 const fn let_through<T>(answer: &Result<T, RpcError>) -> &'static str {
     match answer {
         Ok(_) => "answered",
@@ -168,7 +171,7 @@ async fn send(mut stream: UnixStream, attack: &str) -> Result<&'static str, Faul
         "garbage" => raw::framed(&[0xa5; 64]),
         "oversize" => u32::try_from(FRAME_BOUND + 1)?.to_le_bytes().to_vec(),
         "endless" => raw::endless(Process::Gate),
-        "memory.ask" => raw::request(1, MemoryRequest::Ask { scope: scope(), ask: Ask::Stats }),
+        "memory.stats" => raw::request(1, MemoryRequest::Stats { scope: scope() }),
         "router.take" => raw::request(1, RouterRequest::Take { turn: TurnId::random(), budget: 1 }),
         "router.events" => raw::request(1, RouterRequest::Events { after: 0, wait_ms: 0 }),
         "audit.tail" => raw::request(1, AuditRequest::Tail { from: 0, max: 1, wait_ms: 0 }),

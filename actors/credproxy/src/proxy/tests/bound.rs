@@ -84,9 +84,9 @@ fn a_set_that_whoever_carried_it_sends_again_changes_nothing() {
 
 // Holds P4-12.
 #[test]
-fn a_secret_goes_to_every_place_it_is_bound_to_and_to_the_host_it_is_bound_to_alone() {
+fn a_secret_goes_to_every_bound_place_and_to_its_bound_host_alone() {
     run(async {
-        let (lab, server) = Lab::with(kept("ok")).await;
+        let (lab, server) = Lab::with(persistent("ok")).await;
         lab.bind("key", bound_everywhere("plain.test"), "plain-value-1").await.unwrap();
         for request in everywhere("plain.test") {
             lab.request(request).await.unwrap();
@@ -141,7 +141,7 @@ fn disguises() -> Vec<String> {
 #[test]
 fn the_mark_of_a_secret_in_any_disguise_brings_it_to_no_other_host() {
     run(async {
-        let (lab, server) = Lab::with(kept("ok")).await;
+        let (lab, server) = Lab::with(persistent("ok")).await;
         lab.set("other", &["127.0.0.1"], "the-other-value").await.unwrap();
         let headers =
             List::new([Header { name: text("content-type"), value: text("application/json") }]).unwrap();

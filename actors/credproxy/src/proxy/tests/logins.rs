@@ -38,7 +38,7 @@ impl World {
         world
     }
 
-    /// What was asked of tokens, and what with them.
+    /// The requests to the token server, and those that carried a token.
     fn heard(&self) -> (Vec<String>, Vec<String>) {
         self.heard.lock().unwrap().iter().cloned().partition(|request| request.starts_with("POST /token"))
     }
@@ -47,7 +47,7 @@ impl World {
 const FIRST: &str = "first-access-token";
 const SECOND: &str = "second-access-token";
 
-fn given() -> (u16, String) {
+fn token_reply() -> (u16, String) {
     let body = format!(r#"{{"access_token":"{SECOND}","refresh_token":"second-refresh","expires_in":3600}}"#);
     (200, body)
 }
@@ -82,7 +82,11 @@ async fn lab(world: &World, value: &str) -> Lab {
 fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
     run(async {
         let world = World::start(|request| {
-            if request.starts_with("POST /token") { given() } else { (200, format!("you are {SECOND}")) }
+            if request.starts_with("POST /token") {
+                token_reply()
+            } else {
+                (200, format!("you are {SECOND}"))
+            }
         });
         let code = Grant::Code {
             code: "the code&more".to_owned(),
@@ -107,12 +111,9 @@ fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
 #[test]
 fn tokens_are_renewed_before_they_end_and_kept_renewed() {
     run(async {
-        let world =
-            World::start(
-                |request| {
-                    if request.starts_with("POST /token") { given() } else { (200, "ok".to_owned()) }
-                },
-            );
+        let world = World::start(|request| {
+            if request.starts_with("POST /token") { token_reply() } else { (200, "ok".to_owned()) }
+        });
         let lab = lab(&world, &tokens(299)).await;
         for _ in 0..3 {
             lab.request(with_key("http://plain.test/mail")).await.unwrap();
@@ -120,12 +121,12 @@ fn tokens_are_renewed_before_they_end_and_kept_renewed() {
         let (asked, used) = world.heard();
         assert!(asked.len() == 1 && asked[0].contains("refresh_token=first-refresh"), "{asked:?}");
         assert!(used.len() == 3 && used.iter().all(|request| request.contains(SECOND)), "{used:?}");
-        // Who asks is told of the token that replaced it, and nothing that is in it.
+        // The list says when the new token expires, and nothing that is in it.
         let listed = lab.proxy.list().await.unwrap();
         let LoginInfo { until_ms, renews } = listed[0].login.unwrap();
         assert!(renews && until_ms > Some(kit::now_ms() + 3_000_000), "{until_ms:?}");
-        // What replaced it is looked for in replies, and what the scanner is told of knows it too.
-        assert_eq!(lab.fingerprints.borrow().prints.len(), 2);
+        // Replies are searched for the new tokens, and so are the scanner's texts.
+        assert_eq!(lab.fingerprints.borrow().prints.len(), 4);
         let log = lab.log();
         assert_eq!(log.iter().filter(|line| *line == "SecretUsed Success key").count(), 4, "{log:?}");
     });
@@ -136,7 +137,7 @@ fn tokens_are_renewed_before_they_end_and_kept_renewed() {
 fn a_token_that_is_refused_is_renewed_once_and_no_more() {
     run(async {
         let world = World::start(|request| match request.starts_with("POST /token") {
-            true => given(),
+            true => token_reply(),
             false if request.contains("/never") || request.contains(FIRST) => (401, "no".to_owned()),
             false => (200, "ok".to_owned()),
         });
@@ -153,7 +154,7 @@ fn a_token_that_is_refused_is_renewed_once_and_no_more() {
 fn a_use_whose_token_is_renewed_counts_once() {
     run(async {
         let world = World::start(|request| match request.starts_with("POST /token") {
-            true => given(),
+            true => token_reply(),
             false if request.contains(FIRST) => (401, "no".to_owned()),
             false => (200, "ok".to_owned()),
         });
@@ -173,7 +174,7 @@ fn a_use_whose_token_is_renewed_counts_once() {
 
 // Holds P4-17.
 #[test]
-fn while_the_token_server_is_away_a_token_serves_until_it_ends_and_nobody_is_told_to_log_in_again() {
+fn a_token_serves_until_it_expires_while_its_server_is_away() {
     run(async {
         for status in [429, 500, 503] {
             let world = World::start(move |request| match request.starts_with("POST /token") {
@@ -192,7 +193,7 @@ fn while_the_token_server_is_away_a_token_serves_until_it_ends_and_nobody_is_tol
 }
 
 #[test]
-fn nobody_waits_for_a_token_that_another_asks_for_while_the_one_there_is_serves() {
+fn no_request_waits_for_a_renewal_while_the_present_token_serves() {
     run(async {
         let (used, is_used) = std::sync::mpsc::channel();
         let is_used = Shared::new(is_used);
@@ -200,7 +201,7 @@ fn nobody_waits_for_a_token_that_another_asks_for_while_the_one_there_is_serves(
             // Silent until somebody was served without it.
             true => {
                 is_used.lock().unwrap().recv_timeout(Duration::from_secs(60)).unwrap();
-                given()
+                token_reply()
             }
             false => {
                 let _ = used.send(());
@@ -217,7 +218,7 @@ fn nobody_waits_for_a_token_that_another_asks_for_while_the_one_there_is_serves(
 }
 
 #[test]
-fn a_token_server_that_refuses_or_talks_too_much_ends_the_use_and_changes_nothing() {
+fn a_token_server_that_refuses_or_floods_ends_the_use_without_a_change() {
     run(async {
         let replies = [
             (400, r#"{"error":"invalid_grant"}"#.to_owned()),

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_connection_serves_the_next_request_of_its_secret_and_no_other() {
     run(async {
-        let (lab, server) = Lab::with(kept("hello")).await;
+        let (lab, server) = Lab::with(persistent("hello")).await;
         lab.set("other", &["plain.test"], "another-value-1").await.unwrap();
         lab.fake.log.take();
         let other = Request {
@@ -36,10 +36,10 @@ fn a_connection_serves_the_next_request_of_its_secret_and_no_other() {
 #[test]
 fn a_connection_whose_reply_was_not_read_to_its_end_is_not_used_again() {
     run(async {
-        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it";
+        let reply = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it.";
         let (lab, server) = Lab::with(vec![Step::Send(reply.into()), Step::UntilGone]).await;
         let head = lab.request(with_key("http://plain.test/")).await.unwrap();
-        assert_eq!(&*lab.next(&head, 100).await.unwrap().bytes, b"half of it");
+        assert_eq!(&*lab.next(&head, 100).await.unwrap().bytes, b"half of it.");
         lab.replies.close(head.reply);
         assert_eq!(lab.proxy.pool.len(), 0);
         request_of(&server);
@@ -48,7 +48,7 @@ fn a_connection_whose_reply_was_not_read_to_its_end_is_not_used_again() {
 }
 
 #[test]
-fn a_connection_that_its_server_closed_is_not_used_and_the_request_goes_over_another() {
+fn a_request_takes_another_connection_if_the_server_closed_one() {
     run(async {
         let (lab, server) = Lab::with(whole("hello")).await;
         for _ in 0..3 {

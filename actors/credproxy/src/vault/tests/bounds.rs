@@ -42,7 +42,7 @@ fn uses_that_are_counted_are_counted_durably_before_the_value_is_given() {
 }
 
 #[test]
-fn a_use_elsewhere_is_refused_as_such_whatever_else_is_wrong_and_costs_no_use() {
+fn a_use_elsewhere_is_refused_first_and_costs_no_use() {
     let folder = tempfile::tempdir().unwrap();
     let mut vault = open(folder.path()).unwrap();
     set(&mut vault, Lease { until_ms: Some(50), uses: Some(1) });
@@ -54,7 +54,7 @@ fn a_use_elsewhere_is_refused_as_such_whatever_else_is_wrong_and_costs_no_use() 
 
 // Holds P4-23.
 #[test]
-fn a_revoked_secret_is_used_no_more_also_after_a_restart_and_is_still_searched_for() {
+fn a_revoked_secret_stays_unused_after_a_restart_and_is_searched_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut vault = open(folder.path()).unwrap();
     set(&mut vault, Lease::default());

@@ -1,5 +1,4 @@
-//! What opens a vault: passphrases, credentials, key files that change. Every step of a change is one that a life can end
-//! at.
+//! Keys of a vault: passphrases, credentials, and key files that change. A process may end at every step of a change.
 
 use super::*;
 use crate::vault::rekey::Step;
@@ -17,7 +16,7 @@ fn locked(held: Held) -> Locked {
 }
 
 fn by_passphrase(folder: &Path) -> Locked {
-    locked(life(folder, sources(KeySource::Passphrase), Locker::default()).unwrap())
+    locked(life(folder, sources(KeySource::Passphrase), KeyStore::default()).unwrap())
 }
 
 fn unlock(folder: &Path, passphrase: &[u8]) -> Result<Vault, VaultFault> {
@@ -42,7 +41,7 @@ fn file(folder: &Path, name: &str) -> Vec<u8> {
 
 // Holds P4-24.
 #[test]
-fn a_passphrase_makes_the_first_vault_and_opens_it_after_a_restart_without_any_key_on_disk() {
+fn a_passphrase_makes_and_reopens_a_vault_without_a_key_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     assert!(by_passphrase(folder.path()).empty && !folder.path().join(VAULT_FILE).exists());
     drop(unlock(folder.path(), PASSPHRASE).unwrap());
@@ -55,7 +54,7 @@ fn a_passphrase_makes_the_first_vault_and_opens_it_after_a_restart_without_any_k
 
 // Holds P4-25.
 #[test]
-fn a_wrong_passphrase_a_cut_an_altered_and_another_host_s_vault_are_told_apart_and_left_as_they_are() {
+fn each_reason_that_keeps_a_vault_shut_is_reported_and_nothing_changes() {
     let (folder, other) = (a_vault_under_a_passphrase(), a_vault_under_a_passphrase());
     let path = folder.path().join(VAULT_FILE);
     let whole = fs::read(&path).unwrap();
@@ -64,12 +63,12 @@ fn a_wrong_passphrase_a_cut_an_altered_and_another_host_s_vault_are_told_apart_a
     assert_eq!(fs::read(&path).unwrap(), whole);
     let check = |bytes: &[u8], told: fn(&VaultFault) -> bool| {
         fs::write(&path, bytes).unwrap();
-        // Whether it is found at the start or when it is unlocked, with the right passphrase as with a wrong one.
+        // At the start as when it is unlocked, with the right passphrase as with a wrong one.
         for passphrase in [PASSPHRASE, ANOTHER] {
             let fault = locked.unlock(passphrase).err().unwrap();
             assert!(told(&fault), "{fault}");
         }
-        let fault = life(folder.path(), sources(KeySource::Passphrase), Locker::default()).err().unwrap();
+        let fault = life(folder.path(), sources(KeySource::Passphrase), KeyStore::default()).err().unwrap();
         assert!(told(&fault), "{fault}");
         assert_eq!(fs::read(&path).unwrap(), bytes);
     };
@@ -83,10 +82,10 @@ fn a_wrong_passphrase_a_cut_an_altered_and_another_host_s_vault_are_told_apart_a
 
 // Holds P4-24.
 #[test]
-fn a_life_that_finds_the_key_in_the_page_needs_no_passphrase_and_one_that_finds_another_is_locked() {
+fn the_key_in_the_page_opens_its_own_vault_and_no_other() {
     let (folder, other) = (a_vault_under_a_passphrase(), a_vault_under_a_passphrase());
     let next =
-        |vault: Vault, folder: &Path| life(folder, sources(KeySource::Passphrase), vault.locker).unwrap();
+        |vault: Vault, folder: &Path| life(folder, sources(KeySource::Passphrase), vault.key_store).unwrap();
     let vault = unlock(folder.path(), PASSPHRASE).unwrap();
     let held = next(vault, folder.path());
     assert!(is_whole(&mut held_open(held)));
@@ -101,7 +100,7 @@ fn a_credential_opens_the_vault_and_another_or_none_does_not() {
         want: KeySource::Systemd,
         credential: key.and_then(|key| Key::from_slice(&key)),
     };
-    let open = |key| life(folder.path(), with(key), Locker::default());
+    let open = |key| life(folder.path(), with(key), KeyStore::default());
     assert!(matches!(open(None).err(), Some(VaultFault::NoCredential)));
     put(&mut held_open(open(Some([1; 32])).unwrap()), "openai", &["api.example.com"], VALUE);
     let mut vault = held_open(open(Some([1; 32])).unwrap());
@@ -111,7 +110,7 @@ fn a_credential_opens_the_vault_and_another_or_none_does_not() {
 }
 
 #[test]
-fn another_passphrase_needs_the_one_that_holds_and_wraps_the_data_keys_anew() {
+fn another_passphrase_needs_the_present_one_and_rewraps_the_data_keys() {
     let folder = a_vault_under_a_passphrase();
     let mut vault = unlock(folder.path(), PASSPHRASE).unwrap();
     assert!(matches!(vault.passphrase(ANOTHER, ANOTHER), Err(VaultFault::WrongPassphrase)));
@@ -122,14 +121,14 @@ fn another_passphrase_needs_the_one_that_holds_and_wraps_the_data_keys_anew() {
     assert!(matches!(vault.passphrase(PASSPHRASE, ANOTHER), Ok(None)), "asked again it is done");
     assert!(matches!(unlock(folder.path(), PASSPHRASE), Err(VaultFault::WrongPassphrase)));
     assert!(is_whole(&mut unlock(folder.path(), ANOTHER).unwrap()));
-    let held = life(folder.path(), sources(KeySource::Passphrase), vault.locker).unwrap();
+    let held = life(folder.path(), sources(KeySource::Passphrase), vault.key_store).unwrap();
     assert!(is_whole(&mut held_open(held)), "the page has the new key");
 }
 
 #[test]
-fn a_vault_under_a_key_file_goes_under_a_passphrase_for_who_shows_the_key_and_the_file_is_gone() {
+fn the_key_file_proves_a_change_to_a_passphrase_and_is_removed() {
     let folder = a_vault_with_one_secret();
-    let held = life(folder.path(), sources(KeySource::Passphrase), Locker::default()).unwrap();
+    let held = life(folder.path(), sources(KeySource::Passphrase), KeyStore::default()).unwrap();
     let mut vault = held_open(held);
     assert!(matches!(vault.passphrase(&[b'0'; 64], PASSPHRASE), Err(VaultFault::WrongPassphrase)));
     assert!(matches!(vault.check(PASSPHRASE), Err(VaultFault::NotByPassphrase)));
@@ -138,8 +137,8 @@ fn a_vault_under_a_key_file_goes_under_a_passphrase_for_who_shows_the_key_and_th
     vault.rekey(rekeying).unwrap();
     assert!(!folder.path().join(KEY_FILE).exists());
     assert!(is_whole(&mut unlock(folder.path(), PASSPHRASE).unwrap()));
-    // Whoever configures a file again has it at the next rotation.
-    let mut locked = locked(life(folder.path(), sources(KeySource::File), Locker::default()).unwrap());
+    // A key file that is configured again is used from the next rotation on.
+    let mut locked = locked(life(folder.path(), sources(KeySource::File), KeyStore::default()).unwrap());
     let unlocked = locked.unlock(PASSPHRASE).unwrap();
     let mut vault = locked.enter(unlocked).unwrap();
     assert!(matches!(vault.passphrase(PASSPHRASE, ANOTHER), Err(VaultFault::NotByPassphrase)));
@@ -149,7 +148,7 @@ fn a_vault_under_a_key_file_goes_under_a_passphrase_for_who_shows_the_key_and_th
 }
 
 #[test]
-fn a_rotation_seals_every_value_under_a_new_key_and_the_vault_under_a_new_file() {
+fn a_rotation_reseals_every_value_and_replaces_the_key_file() {
     let folder = a_vault_with_one_secret();
     let (vault_before, key_before) = (file(folder.path(), VAULT_FILE), file(folder.path(), KEY_FILE));
     let mut vault = open(folder.path()).unwrap();
@@ -168,7 +167,7 @@ fn a_rotation_seals_every_value_under_a_new_key_and_the_vault_under_a_new_file()
 /// The states that a death at each step of a rotation leaves, made of the files before it and after it.
 // Holds P7-48.
 #[test]
-fn a_rotation_that_was_cut_off_at_any_step_leaves_a_vault_that_opens_and_rotates_again() {
+fn a_rotation_cut_off_at_any_step_leaves_a_vault_that_rotates_again() {
     let folder = a_vault_with_one_secret();
     let names = [VAULT_FILE, KEY_FILE];
     let before = names.map(|name| file(folder.path(), name));
@@ -214,13 +213,13 @@ fn a_change_of_passphrase_whose_end_was_cut_off_is_found_by_the_next_life() {
     vault.rekey(rekeying).unwrap();
     let new = vault.key().unwrap();
     // The vault is written, and the page has both still.
-    let mut locker = Locker::default();
-    locker.put(Slot::Current, &old);
-    locker.put(Slot::Next, &new);
-    let mut vault = held_open(life(folder.path(), sources(KeySource::Passphrase), locker).unwrap());
+    let mut key_store = KeyStore::default();
+    key_store.put(Slot::Current, &old);
+    key_store.put(Slot::Next, &new);
+    let mut vault = held_open(life(folder.path(), sources(KeySource::Passphrase), key_store).unwrap());
     assert!(is_whole(&mut vault));
-    assert_eq!(vault.locker.get(Slot::Current).unwrap().bytes(), new.bytes());
-    assert!(vault.locker.get(Slot::Next).is_none());
+    assert_eq!(vault.key_store.get(Slot::Current).unwrap().bytes(), new.bytes());
+    assert!(vault.key_store.get(Slot::Next).is_none());
     // A key file that was left behind when the vault went under a passphrase.
     fs::write(folder.path().join(KEY_FILE), "0".repeat(64)).unwrap();
     drop(unlock(folder.path(), ANOTHER).unwrap());
@@ -242,7 +241,7 @@ fn a_rotation_that_cannot_be_written_leaves_the_vault_as_it_was_and_open() {
 
 // Holds P4-26.
 #[test]
-fn everything_is_given_out_sealed_to_who_shows_the_key_and_nothing_to_anybody_else() {
+fn an_export_is_sealed_to_a_person_who_proves_the_key() {
     let folder = a_vault_with_one_secret();
     let mut vault = open(folder.path()).unwrap();
     put(&mut vault, "revoked", &["b.test"], "another-value-1");

@@ -1,5 +1,5 @@
-//! What a policy asks first of the context or of who asks, as far as it is as simple as a flag. It reads the policy's own structure, never
-//! its text, and is wrong to one side alone: in doubt a policy is evaluated.
+//! The leading conditions of a policy on the context or the principal that are as simple as a flag. They are found in the
+//! policy's own structure, never in its text. An error is only possible to one side: in doubt a policy is evaluated.
 //!
 //! Cedar evaluates conditions from left to right and ends with the first that is false, before anything behind it can
 //! err. So a policy whose leading condition is false neither applies nor errs, and need not be evaluated to know it.
@@ -30,7 +30,7 @@ enum Wanted {
 }
 
 impl Guard {
-    /// Returns whether the condition can be true. What is missing or of another kind is Cedar's to say.
+    /// Returns true if the condition can be true. A value that is missing or of another type is left to Cedar.
     pub(super) fn may_hold(&self, context: &Attributes, principal: &Attributes) -> bool {
         let attributes = match self.of {
             Subject::Context => context,
@@ -57,7 +57,7 @@ pub(super) fn of(policy: &Value) -> Vec<Guard> {
     guards
 }
 
-/// Takes the conditions that must hold for `body` to be `is`; whether that was all of it.
+/// Collects the conditions that must hold for `body` to be `is`; returns true if that was all of it.
 fn lead(body: &Value, is: bool, guards: &mut Vec<Guard>) -> bool {
     // «Both» is true and «either» false only if each of the two is; the right one is evaluated last.
     let both = body.get(if is { "&&" } else { "||" });

@@ -1,17 +1,17 @@
-//! What a policy reads of a question. It looks at the policy's own structure, never at its text: there, a name can be
-//! written in many ways. In doubt a policy reads everything.
+//! The parts of a question that a policy reads. They are found in the policy's own structure, never in its text, where a name can
+//! be written in many ways. In doubt a policy reads everything.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What is read of a question.
+/// The parts of a question that are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
     /// Attributes of the context; `None` where it is read as a whole, or nobody knows.
     context: Option<BTreeSet<String>>,
-    /// Who asks, beyond what kind of thing that is.
+    /// The attributes of the principal, beyond its type.
     pub(super) principal: bool,
-    /// What it is about, likewise.
+    /// The attributes of the resource, beyond its type.
     pub(super) resource: bool,
 }
 
@@ -19,10 +19,10 @@ impl Reading {
     /// Nothing at all.
     pub(super) const NOTHING: Self =
         Self { context: Some(BTreeSet::new()), principal: false, resource: false };
-    /// Whatever there is.
+    /// Everything.
     pub(super) const EVERYTHING: Self = Self { context: None, principal: true, resource: true };
 
-    /// What a policy in its JSON form reads.
+    /// The reading of a policy in its JSON form.
     pub(super) fn of(policy: &Value) -> Self {
         let Some(conditions) = policy.get("conditions") else { return Self::EVERYTHING };
         let mut reading = Self::NOTHING;
@@ -37,7 +37,7 @@ impl Reading {
         self.context.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// This and the other.
+    /// The union of both.
     pub(super) fn and(self, other: &Self) -> Self {
         let context = self.context.zip(other.context.as_ref()).map(|(mut names, others)| {
             names.extend(others.iter().cloned());
@@ -50,7 +50,7 @@ impl Reading {
         }
     }
 
-    /// Takes what is read below.
+    /// Adds the parts that are read below.
     fn gather(&mut self, value: &Value) {
         match value {
             Value::Object(fields) => {
@@ -77,7 +77,7 @@ impl Reading {
     }
 }
 
-/// Returns whether a policy's scope asks for more than a kind: Cedar knows the kind from the name alone.
+/// Returns true if a policy's scope needs more than a type: Cedar knows the type from the name alone.
 fn scoped(constraint: Option<&Value>) -> bool {
     let Some(constraint) = constraint else { return true };
     let operator = constraint.get("op").and_then(Value::as_str);

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Event {
-    /// A tool there is.
+    /// Declares a tool.
     Tool(Tool),
-    /// A session begins.
+    /// Opens a session.
     Session {
         id: String,
         #[serde(default)]
@@ -30,13 +30,13 @@ pub(super) enum Event {
         #[serde(default)]
         attached: bool,
     },
-    /// Its user said this.
+    /// Adds a text of its user.
     User { session: String, text: String },
-    /// The tools that will be needed.
+    /// Sets its plan.
     Plan { session: String, tools: Vec<String> },
-    /// This entered its context.
+    /// Adds content.
     Content(Content),
-    /// This is asked for.
+    /// Decides on a call.
     Call {
         session: String,
         id: Value,
@@ -72,11 +72,11 @@ impl Tool {
     }
 }
 
-/// Content with where it came from.
+/// Content with its source.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Content {
-    /// Whose context it entered; one call that is explained has only one.
+    /// The session whose context it entered; a call that is explained has only one.
     #[serde(default)]
     pub(super) session: String,
     #[serde(default)]
@@ -94,7 +94,7 @@ impl Content {
         Label::of(self.trust.into(), self.class, source)
     }
 
-    /// The tool that gave it, if its source says so.
+    /// The tool whose output it is, if its source says so.
     pub(super) fn tool(&self) -> Option<&str> {
         self.source.strip_prefix("tool:")
     }

@@ -1,4 +1,4 @@
-//! `policy explain`: one call, told as JSON, with all that its verdict rests on.
+//! `policy explain`: one call as JSON, with the facts that its verdict rests on.
 
 use super::document;
 use super::event::Content;
@@ -10,7 +10,7 @@ use ipc_proto::label::{Class, Label, Trust};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// A call and what went before it. Everything but `tool` may be left out.
+/// A call and its history. All fields but `tool` may be left out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
@@ -21,7 +21,7 @@ pub struct Question {
     tool: String,
     #[serde(default)]
     args: Map<String, Value>,
-    /// What a tool that is not built in declares.
+    /// The capability of a tool that is not built in.
     #[serde(default)]
     capability: Option<Capability>,
     #[serde(default)]
@@ -50,7 +50,7 @@ enum Piece {
 /// Decides on the call and says why.
 ///
 /// # Errors
-/// What is wrong with the question.
+/// The error in the question.
 pub fn explain(engine: &Engine, question: Question) -> Result<Value, String> {
     let mut catalogue = Catalogue::built_in().map_err(|error| error.to_string())?;
     if let Some(capability) = question.capability.clone() {

@@ -9,26 +9,26 @@ use std::collections::BTreeMap;
 /// Bytes of one line at most: the arguments of a call, and room around them.
 pub const LINE: u64 = 4 * 1024 * 1024;
 
-/// Sessions and tools, as far as the lines have told of them.
+/// The sessions and tools of the lines so far.
 pub struct Simulation<'a> {
     engine: &'a Engine,
     catalogue: Catalogue,
     sessions: BTreeMap<String, Session>,
 }
 
-/// Why a line is not understood.
+/// The reason for which a line is not understood.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// Not JSON, or no event.
     #[error("not an event: {0}")]
     Syntax(#[from] serde_json::Error),
-    /// A session that no line before has opened.
+    /// A session that no earlier line opened.
     #[error("no session {0}: it needs a line of its own before")]
     NoSession(String),
     /// No such profile.
     #[error("{0}")]
     Profile(String),
-    /// A capability that does not hold.
+    /// An invalid capability.
     #[error("{0}")]
     Capability(#[from] BadCapability),
 }
@@ -42,10 +42,10 @@ impl<'a> Simulation<'a> {
         Ok(Self { engine, catalogue: Catalogue::built_in()?, sessions: BTreeMap::new() })
     }
 
-    /// Takes one line; a verdict if it is a call.
+    /// Handles one line; returns a verdict if it is a call.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in the line.
     pub fn line(&mut self, line: &[u8]) -> Result<Option<Value>, Problem> {
         match serde_json::from_slice(line)? {
             Event::Tool(tool) => {

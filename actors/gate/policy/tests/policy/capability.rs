@@ -78,7 +78,7 @@ fn approval_level() {
 }
 
 #[test]
-fn approval_danger_patterns_are_looked_for_in_every_argument_and_no_grant_covers_them() {
+fn approval_danger_patterns_match_in_every_argument_and_exclude_grants() {
     let approval = Approval {
         danger_patterns: strings(&[r"\bformat\b"]),
         trust_after_approval: true,
@@ -184,7 +184,7 @@ fn network_allowed_and_blocked_hosts_and_ports() {
 }
 
 #[test]
-fn network_private_addresses_and_metadata_services_are_refused_even_where_a_tool_declares_otherwise() {
+fn network_private_addresses_are_refused_whatever_a_tool_declares() {
     let network = Network {
         access: Access::Full,
         block_private_ips: false,

@@ -14,7 +14,7 @@ fn content() -> serde_json::Value {
 
 // Holds P5-47.
 #[test]
-fn rule_1_memory_write_untrusted_content_is_remembered_only_if_a_person_says_so() {
+fn rule_1_memory_write_of_untrusted_content_needs_a_person() {
     for profile in Profile::ALL {
         let verdict = World::new(profile).untrusted().verdict("memory_write", content());
         assert_eq!(verdict.decision, Ask, "{}", profile.name());
@@ -27,7 +27,7 @@ fn rule_1_memory_write_untrusted_content_is_remembered_only_if_a_person_says_so(
 
 // Holds P5-47.
 #[test]
-fn rule_1_memory_write_nothing_beside_the_users_words_is_remembered_with_them_and_a_revision_is_a_write() {
+fn rule_1_memory_write_takes_only_the_users_text_and_so_does_a_revision() {
     let own = || {
         World::new(Profile::Standard)
             .said("Remember: the gate code is 1234")
@@ -134,7 +134,7 @@ fn rule_2_egress_a_send_is_egress_whatever_network_its_tool_declares() {
 
 // Holds P5-48.
 #[test]
-fn rule_2_prompt_a_secret_goes_to_no_model_and_personal_data_goes_to_the_configured_one() {
+fn rule_2_prompt_a_secret_goes_to_no_model_and_personal_data_to_its_own() {
     let world = World::new(Profile::Paranoid);
     let label = |class| Label::of(Trust::Untrusted, class, "elsewhere");
     for (class, expected) in [(Class::Internal, true), (Class::Sensitive, true), (Class::Secret, false)] {
@@ -176,7 +176,7 @@ fn rule_3_chain_after_untrusted_content_what_can_leak_asks() {
 
 // Holds P5-49.
 #[test]
-fn rule_3_chain_a_secret_goes_to_no_tool_that_is_not_cleaned_or_may_not_have_it() {
+fn rule_3_chain_a_secret_goes_to_no_tool_that_may_not_have_it() {
     let may = Data { can_read_secrets: true, ..Data::default() };
     let tool = |data| Capability { data, ..does(Effect::Read) };
     let decide = |data| {
@@ -192,7 +192,7 @@ fn rule_3_chain_a_secret_goes_to_no_tool_that_is_not_cleaned_or_may_not_have_it(
 
 // Holds P5-05.
 #[test]
-fn rule_3_output_what_a_tool_gives_back_is_labelled_before_anything_follows_from_it() {
+fn rule_3_output_of_a_tool_is_labelled_before_anything_follows() {
     let world = World::new(Profile::Standard);
     let capability = Capability::default();
     let label = result_label("tool", &capability, Class::Sensitive, None);

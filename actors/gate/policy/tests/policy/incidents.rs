@@ -47,7 +47,7 @@ fn inc_06_a_rule_about_a_program_sees_it_wherever_it_stands_in_a_command() {
 
 // Holds P5-58.
 #[test]
-fn a_command_that_is_not_understood_asks_in_a_persons_own_directory_in_every_profile() {
+fn an_unparsed_command_asks_in_an_attached_directory_in_every_profile() {
     for profile in Profile::ALL {
         let mut world = World::new(profile).planned(&["bash"]);
         for (attached, expected) in [(false, Allow), (true, Ask)] {

@@ -71,7 +71,7 @@ fn a_permit_of_the_owners_lifts_what_a_profile_asks() {
 
 // Holds P5-50.
 #[test]
-fn a_forbid_of_the_owners_holds_in_every_profile_and_one_that_looks_at_approval_asks() {
+fn an_owners_forbid_holds_in_every_profile_and_may_ask_for_approval() {
     let bound = r#"@id("no-large-sums") @reason("more than 50 in one go")
         forbid (principal, action == Action::"pay", resource)
         when { context has amount && context.amount > 5000 } unless { context.approved };"#;
@@ -139,7 +139,7 @@ fn the_version_names_exactly_the_files_that_hold() {
 
 // Holds P5-50.
 #[test]
-fn every_built_in_policy_has_an_id_and_a_reason_and_no_invariant_looks_at_approval() {
+fn built_in_policies_have_a_reason_and_no_invariant_reads_approval() {
     let engine = Engine::built_in().unwrap();
     for file in engine.files() {
         let count = |what: &str| file.text.lines().filter(|line| line.starts_with(what)).count();

@@ -4,7 +4,7 @@ use policy::Engine;
 use policy::offline::{Question, Simulation, explain};
 use serde_json::{Value, json};
 
-/// What is answered to these lines, and whether all made sense.
+/// The answers to these lines, and true if all of them made sense.
 fn run(lines: &[&str]) -> (Vec<Value>, bool) {
     let engine = Engine::built_in().unwrap();
     let mut simulation = Simulation::new(&engine).unwrap();

@@ -1,4 +1,4 @@
-//! What the policies hold, by the crate's own interface: every profile, every capability field, every flow rule.
+//! The promises of the policies, by the crate's own interface: every profile, every capability field, every flow rule.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

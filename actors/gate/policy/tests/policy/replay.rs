@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../tests/corpora/");
 
-/// What came of one suite.
+/// The result of one suite.
 #[derive(Debug, Default)]
 pub(crate) struct Suite {
     pub(crate) name: String,

@@ -10,7 +10,7 @@ fn call(method: &str, path: &str) -> Value {
 }
 
 #[test]
-fn reading_a_service_runs_in_a_context_of_the_users_and_everything_else_asks_each_time() {
+fn reading_a_service_runs_in_the_users_context_and_all_else_asks() {
     for profile in Profile::ALL {
         let world = World::new(profile);
         for method in ["GET", "HEAD"] {
@@ -52,7 +52,7 @@ fn a_policy_sees_the_service_the_verb_the_path_and_the_amount() {
 }
 
 #[test]
-fn a_path_that_servers_could_read_in_two_ways_is_refused_whatever_a_person_says() {
+fn an_ambiguous_path_is_refused_even_if_a_person_approves() {
     for path in
         ["/messages/../admin", "/messages/%2e%2e/admin", "/messages/..%2fadmin", "/a;/..;/b", "messages"]
     {

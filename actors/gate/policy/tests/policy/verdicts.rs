@@ -1,4 +1,4 @@
-//! What stands in a verdict besides the decision: reasons, grants, the rule for redirects.
+//! The parts of a verdict beside the decision: reasons, grants, the rule for redirects.
 
 use super::world::{World, does};
 use ipc_proto::capability::{Approval, Capability, Effect};

@@ -5,7 +5,7 @@ use ipc_proto::label::{Class, Label, Trust};
 use policy::{Call, Catalogue, Decision, Engine, Profile, Session, Verdict, decide};
 use serde_json::Value;
 
-/// What a test decides by.
+/// The engine and catalogue that a test decides by.
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) catalogue: Catalogue,

@@ -5,7 +5,7 @@ use super::git::is_option;
 use super::sed;
 use super::split::Word;
 use super::unwrap::{base, is_shell};
-use super::{Around, Sign};
+use super::{Inputs, Sign};
 
 /// Names; letters and long names of the options that run something; letters of the options that take a value.
 type Row = (&'static [&'static str], &'static str, &'static [&'static str], &'static str);
@@ -86,11 +86,11 @@ const ALWAYS: &[&str] = &[
     ".", "source", "bind", "complete", "compgen", "fc", "tmux", "screen", "dtach", "expect", "entr",
     "watchexec", "parallel", "ed", "red", "m4",
 ];
-/// Programs whose options decide whether they do harm.
+/// Programs whose options decide if they do harm.
 const CAREFUL: &[&str] = &["rm", "chmod", "install", "find", "fd", "tar", "rsync", "zip"];
 
 /// Returns whether a program with these arguments may run what does not stand there.
-pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Option<Sign> {
+pub(super) fn of(program: &str, arguments: &[Word], inputs: &Inputs<'_>) -> Option<Sign> {
     let name = base(program);
     let hidden = ALWAYS.contains(&name)
         // The loader runs the program that it is given.
@@ -98,7 +98,7 @@ pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Opti
         || name.starts_with("ld.so")
         || counts(name, arguments)
         || option(name, arguments)
-        || interprets(name, arguments, around)
+        || interprets(name, arguments, inputs)
         || (CAREFUL.contains(&name) && arguments.iter().any(Word::may_be_option))
         || awk(name, arguments)
         || (matches!(name, "sed" | "gsed") && !sed::is_plain(arguments));
@@ -134,7 +134,7 @@ fn option(name: &str, arguments: &[Word]) -> bool {
 }
 
 /// An interpreter that is given its program as text: in its options, in its input, or by a name that is only known later.
-fn interprets(name: &str, arguments: &[Word], around: &Around<'_>) -> bool {
+fn interprets(name: &str, arguments: &[Word], inputs: &Inputs<'_>) -> bool {
     let shell = is_shell(name);
     let found = row(INTERPRETERS, name);
     if !shell && found.is_none() {
@@ -145,7 +145,7 @@ fn interprets(name: &str, arguments: &[Word], around: &Around<'_>) -> bool {
     let mut before = "";
     for word in arguments {
         let text = word.text.as_str();
-        // What stands behind an option may be its value, or else the file that is run.
+        // The word behind an option may be its value, or else the file that is run.
         let value = before.starts_with('-')
             && (before.starts_with("--") && !before.contains('=')
                 || before.ends_with(|char| valued.contains(char)));
@@ -166,7 +166,7 @@ fn interprets(name: &str, arguments: &[Word], around: &Around<'_>) -> bool {
         before = text;
     }
     // No file: it reads its input. What is written out for a shell is looked at elsewhere.
-    !around.upstream.is_empty() || (!shell && around.body.is_some())
+    !inputs.upstream.is_empty() || (!shell && inputs.body.is_some())
 }
 
 /// The program text of awk can run others, and says so in one of few ways.

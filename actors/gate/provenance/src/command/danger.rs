@@ -1,8 +1,8 @@
-//! What is dangerous in a command, each in a fixed phrase.
+//! The dangers of a command, each in a fixed phrase.
 
 use super::split::Simple;
 use super::unwrap::{base, is_shell};
-use super::{Around, Word, git, modes};
+use super::{Inputs, Word, git, modes};
 use crate::path::is_protected;
 
 const DOWNLOADERS: [&str; 12] =
@@ -18,11 +18,11 @@ const DEVICES: [&str; 9] = [
     "/dev/urandom", "/dev/full",
 ];
 
-/// What is dangerous in one program with its arguments.
-pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Option<&'static str> {
+/// The danger of one program with its arguments.
+pub(super) fn of(program: &str, arguments: &[Word], inputs: &Inputs<'_>) -> Option<&'static str> {
     let name = base(program);
     let text: Vec<&str> = arguments.iter().map(|word| word.text.as_str()).collect();
-    fed(name, &text, around)
+    fed(name, &text, inputs)
         .or_else(|| always(name))
         .or_else(|| with_arguments(name, &text))
         .or_else(|| opens_a_file(name, arguments))
@@ -30,7 +30,7 @@ pub(super) fn of(program: &str, arguments: &[Word], around: &Around<'_>) -> Opti
         .or_else(|| text.iter().any(|word| names_protected(word)).then_some("it names a protected file"))
 }
 
-/// Whatever they are given.
+/// Programs that are dangerous with any arguments.
 fn always(name: &str) -> Option<&'static str> {
     Some(match name {
         "sudo" | "doas" | "su" | "pkexec" | "runuser" => "it asks for another user's rights",
@@ -92,8 +92,8 @@ fn opens_a_file(name: &str, arguments: &[Word]) -> Option<&'static str> {
     opens.then_some("it opens a file to everybody")
 }
 
-/// What comes in from elsewhere and is run.
-fn fed(name: &str, text: &[&str], around: &Around<'_>) -> Option<&'static str> {
+/// The danger of input from elsewhere that is run.
+fn fed(name: &str, text: &[&str], inputs: &Inputs<'_>) -> Option<&'static str> {
     let shell = is_shell(name) || matches!(name, "source" | "." | "eval");
     let interpreter = INTERPRETERS.contains(&name)
         || INTERPRETERS.iter().any(|known| {
@@ -106,17 +106,17 @@ fn fed(name: &str, text: &[&str], around: &Around<'_>) -> Option<&'static str> {
     let from =
         |programs: &[String], list: &[&str]| programs.iter().any(|program| list.contains(&base(program)));
     let piped =
-        !around.upstream.is_empty() && !text.iter().any(|word| !word.starts_with('-') || word.contains('c'));
-    if from(around.fetched, &DOWNLOADERS) || (piped && from(around.upstream, &DOWNLOADERS)) {
+        !inputs.upstream.is_empty() && !text.iter().any(|word| !word.starts_with('-') || word.contains('c'));
+    if from(inputs.fetched, &DOWNLOADERS) || (piped && from(inputs.upstream, &DOWNLOADERS)) {
         return Some("it runs what it downloads");
     }
-    if from(around.fetched, &DECODERS) || (piped && from(around.upstream, &DECODERS)) {
+    if from(inputs.fetched, &DECODERS) || (piped && from(inputs.upstream, &DECODERS)) {
         return Some("it runs what it decodes");
     }
     (shell && piped).then_some("it pipes text into a shell")
 }
 
-/// What is dangerous in where a command reads from and writes to.
+/// The danger of the files that a command reads from and writes to.
 pub(super) fn in_files(simple: &Simple) -> Option<&'static str> {
     let mut files = simple.files.iter().map(|word| word.text.as_str());
     files.find_map(|file| {

@@ -1,10 +1,10 @@
-//! What `git` runs besides itself: the settings that name a program, and the options and subcommands that are given one.
+//! The programs that `git` runs besides itself: the settings that name one, and the options and subcommands that take one.
 
 use super::Sign;
 use super::split::Word;
 use super::unwrap::Inner;
 
-/// It gives `git` a program to run later.
+/// The phrase for a setting that gives `git` a program to run later.
 pub(super) const SETS: &str = "it sets what git runs";
 /// Settings that name a program or a folder of programs, as section and last part; `*` for any.
 const RUNS: &[(&str, &str)] = &[
@@ -216,7 +216,7 @@ fn call(arguments: &[Word]) -> Call<'_> {
     call
 }
 
-/// What is to be said of a call of git.
+/// The sign in a call of git, if there is one.
 pub(super) fn of(arguments: &[Word]) -> Option<Sign> {
     let call = call(arguments);
     let key = |word: &Word| word.text.trim_start_matches("-c").split('=').next().is_some_and(names_a_program);
@@ -264,7 +264,7 @@ pub(super) fn inside(arguments: &[Word]) -> Vec<Inner> {
     }
 }
 
-/// What a call of `git config` sets.
+/// The sign in a call of `git config`.
 fn setting(words: &[Word]) -> Option<Sign> {
     let renames = |word: &Word| {
         matches!(word.text.as_str(), "--rename-section" | "rename-section" | "--edit" | "-e" | "edit")

@@ -7,7 +7,7 @@ pub(super) fn opens(mode: &str) -> bool {
     !mode.is_empty() && mode.split(',').map(clause).try_fold(false, |all, one| Some(all | one?)) == Some(true)
 }
 
-/// One part of a mode: whether it does so; `None` if it is no mode.
+/// Returns true if one part of a mode does so; `None` if it is no mode.
 fn clause(part: &str) -> Option<bool> {
     let rest = part.trim_start_matches(['u', 'g', 'o', 'a']);
     let who = part.get(..part.len() - rest.len())?;

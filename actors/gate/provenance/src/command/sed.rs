@@ -1,4 +1,4 @@
-//! A script of sed: whether it only edits. `e`, also behind `s///`, runs a program.
+//! The check that a script of sed only edits. `e`, also behind `s///`, runs a program.
 
 use super::split::Word;
 

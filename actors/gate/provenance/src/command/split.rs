@@ -1,4 +1,4 @@
-//! A shell command taken apart into pipelines of simple commands, by the shell's own rules of quoting. What is not
+//! The parser of a shell command: pipelines of simple commands, by the shell's own rules of quoting. A command that is not
 //! understood gives nothing at all, never a part.
 
 mod word;
@@ -14,7 +14,7 @@ pub(super) struct Script {
     pub(super) unsure: bool,
 }
 
-/// One program with what it is given.
+/// One program with its words, files and input.
 #[derive(Debug, Default)]
 pub(super) struct Simple {
     /// Assignments, program, arguments.
@@ -30,18 +30,18 @@ pub(super) struct Simple {
 /// One word, quotes taken off.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Word {
-    /// Its text; of what is expanded, nothing.
+    /// Its text, without expansions.
     pub(super) text: String,
     /// Something in it is only known when it runs.
     pub(super) open: bool,
-    /// Where in the text the first of that stands.
+    /// The place in the text of the first such part.
     pub(super) open_from: usize,
     /// Quotes or a backslash stood in it, so that it is no word of the shell.
     pub(super) quoted: bool,
 }
 
 impl Word {
-    /// What stands here is only known when it runs.
+    /// Marks that this part is only known when the command runs.
     pub(super) fn opens(&mut self) {
         if !self.open {
             (self.open, self.open_from) = (true, self.text.len());

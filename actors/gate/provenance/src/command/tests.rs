@@ -1,4 +1,4 @@
-//! What a command runs is found however it is wrapped, and what is not understood is not allowed.
+//! Every program of a command is found however it is wrapped, and a command that is not understood is not allowed.
 
 use super::*;
 use proptest::prelude::*;

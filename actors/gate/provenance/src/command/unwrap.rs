@@ -2,13 +2,13 @@
 
 use super::{TOLD, Word, git};
 
-/// What a program runs in turn.
+/// The command that a program runs in turn.
 pub(super) enum Inner {
     /// A program with its arguments.
     Words(Vec<Word>),
     /// A command line.
     Script(String),
-    /// A variable that what it runs finds set.
+    /// A variable that is set for the program.
     Sets(Word),
     /// Something that is only known when it runs.
     Unread,
@@ -101,7 +101,7 @@ pub(super) fn is_shell(program: &str) -> bool {
     SHELLS.contains(&base(program))
 }
 
-/// What a program runs in turn, given its arguments and its input.
+/// The commands that a program runs in turn, from its arguments and its input.
 pub(super) fn unwrap(program: &str, arguments: &[Word], body: Option<&str>) -> Vec<Inner> {
     let name = base(program);
     if is_shell(name) || matches!(name, "su" | "script") {
@@ -166,7 +166,7 @@ fn filled(words: &[Word], place: &str) -> Vec<Word> {
     words.iter().map(fill).collect()
 }
 
-/// What `xargs` runs: the words that it reads stand behind its own, or in the place that `-I` names.
+/// The command that `xargs` runs: the words that it reads stand behind its own, or in the place that `-I` names.
 fn with_input(options: &[Word], words: &[Word]) -> Vec<Word> {
     let texts = options.iter().map(|word| word.text.as_str());
     let mut before = "";

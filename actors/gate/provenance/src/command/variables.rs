@@ -3,7 +3,7 @@
 use super::split::Word;
 use super::{CHANGES, Sign};
 
-/// Of the shell, the loader, and the programs that developers have.
+/// Variables of the shell, the loader, and the programs that developers have.
 const DECIDING: &[&str] = &[
     "BASH_ENV",
     "BROWSER",
@@ -70,7 +70,7 @@ const DECIDING: &[&str] = &[
 ];
 /// The same by how their names begin.
 const DECIDING_HEADS: &[&str] = &["BASH_FUNC_", "CARGO_TARGET_", "DYLD_", "GIT_", "LD_"];
-/// What begins like these and decides nothing.
+/// Beginnings of names that decide nothing.
 const HARMLESS_HEADS: &[&str] = &["CARGO_TARGET_DIR", "GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_OPTIONAL_LOCKS"];
 /// Names of programs that show text, which a variable for one may be set to.
 const SHOWS: &[&str] = &["PAGER", "MANPAGER", "GIT_PAGER"];
@@ -88,7 +88,7 @@ pub(super) fn decides(word: &Word) -> bool {
     !harmless && (DECIDING.contains(&name) || DECIDING_HEADS.iter().any(|head| name.starts_with(head)))
 }
 
-/// What the assignments before a program do.
+/// The sign in the assignments before a program.
 pub(super) fn before(assigned: &[Word], program: Option<&Word>) -> Option<Sign> {
     // `IFS= read -r line` splits what is read, and nothing else.
     let reads = program.is_some_and(|word| FILLING.contains(&word.text.as_str()));
@@ -96,7 +96,7 @@ pub(super) fn before(assigned: &[Word], program: Option<&Word>) -> Option<Sign> 
     assigned.iter().find(bad).map(|_| Sign::Danger(CHANGES))
 }
 
-/// What a builtin of the shell sets, and other ways in which the shell comes to run something under another name.
+/// The sign in a builtin of the shell, or in another way by which the shell runs something under another name.
 pub(super) fn set_by(name: &str, arguments: &[Word]) -> Option<Sign> {
     let flag = |letters: &[char]| {
         arguments.iter().any(|word| word.text.strip_prefix('-').is_some_and(|rest| rest.contains(letters)))

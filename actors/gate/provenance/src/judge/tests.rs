@@ -1,4 +1,4 @@
-//! Which facts a call gives.
+//! The facts that a call gives.
 
 use super::*;
 use serde_json::json;

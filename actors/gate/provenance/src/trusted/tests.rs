@@ -1,4 +1,4 @@
-//! What vouches for what, each with its near misses.
+//! The values that a text vouches for, each with its near misses.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! An answer as a stream of server-sent events. It is pulled from the peers only as fast as the client takes it, and what
 //! came together is sent together.
 
-use super::{Said, Source, Writer, endless, remark, warned};
+use super::{ReplyEvent, Source, Writer, endless, remark, warned};
 use crate::fault::{Fault, Kind};
 use axum::body::Body;
 use axum::http::{HeaderValue, header};
@@ -11,17 +11,17 @@ use ipc_proto::model::Usage;
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
-/// How long the first word is waited for before the head of the response is sent. Until then a fault is a response of its
+/// How long the first text is waited for before the head of the response is sent. Until then a fault is a response of its
 /// own, with its status, as it would be upstream.
 const FIRST: Duration = Duration::from_secs(10);
-/// Text between what was said and what begins again, since nothing can be taken back from a stream.
+/// Text between a void part and the new beginning, since nothing can be taken back from a stream.
 const AGAIN: &str = "\n\n";
 
-/// Counts streams, and what they used.
+/// Counts streams and their usage.
 pub trait Meter: Send + 'static {
     /// A stream has begun.
     fn began(&self);
-    /// What it used is known.
+    /// Its usage is known.
     fn spent(&self, usage: Usage);
     /// A part of it is sent; with the `last` one the answer is whole. One that fails has no such part.
     fn sent(&mut self, part: &[u8], last: bool);
@@ -42,8 +42,8 @@ struct Stream<S, W, M: Meter> {
     meter: M,
     source: S,
     writer: W,
-    /// What was pulled before the head was sent.
-    first: Option<Vec<Said>>,
+    /// The events that came before the head was sent.
+    first: Option<Vec<ReplyEvent>>,
     usage: Usage,
     /// Bytes of text and arguments.
     bytes: usize,
@@ -67,7 +67,7 @@ pub async fn respond(
 ) -> Result<Response, Fault> {
     let first = first(&mut source).await?;
     let over = first.iter().find_map(|said| match said {
-        Said::OverBudget(per) => Some(*per),
+        ReplyEvent::OverBudget(per) => Some(*per),
         _ => None,
     });
     meter.began();
@@ -101,16 +101,20 @@ pub fn of_events(body: Body) -> Response {
     response
 }
 
-/// What is said until there is a word of the answer or time is up.
-async fn first(source: &mut impl Source) -> Result<Vec<Said>, Fault> {
+/// The events until the answer has text or time is up.
+async fn first(source: &mut impl Source) -> Result<Vec<ReplyEvent>, Fault> {
     let began = Instant::now();
     let mut all = Vec::new();
     loop {
         let mut is_word = false;
         for said in source.next().await {
             match said {
-                Said::Failed(fault) if !is_word => return Err(fault),
-                Said::Note(_) | Said::Usage(_) | Said::OverBudget(_) | Said::Void | Said::By(_) => {}
+                ReplyEvent::Failed(fault) if !is_word => return Err(fault),
+                ReplyEvent::Note(_)
+                | ReplyEvent::Usage(_)
+                | ReplyEvent::OverBudget(_)
+                | ReplyEvent::Void
+                | ReplyEvent::By(_) => {}
                 _ => is_word = true,
             }
             all.push(said);
@@ -122,7 +126,7 @@ async fn first(source: &mut impl Source) -> Result<Vec<Said>, Fault> {
 }
 
 impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
-    /// What is sent next; `None` after the end.
+    /// The next bytes to send; `None` after the end.
     async fn next(&mut self) -> Option<Bytes> {
         if self.over {
             return None;
@@ -154,45 +158,45 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
         Some(Bytes::from(out))
     }
 
-    fn take(&mut self, said: Said, out: &mut Vec<u8>) {
+    fn take(&mut self, said: ReplyEvent, out: &mut Vec<u8>) {
         match said {
-            Said::Text(text) => self.say(&text, out),
-            Said::Call(_) if self.calls > 0 && self.writer.takes_one_call() => {}
-            Said::Call(call) => {
+            ReplyEvent::Text(text) => self.say(&text, out),
+            ReplyEvent::Call(_) if self.calls > 0 && self.writer.takes_one_call() => {}
+            ReplyEvent::Call(call) => {
                 self.bytes += call.args.len();
                 self.calls += 1;
                 self.writer.call(&call, out);
             }
-            Said::Thought(thought) => {
+            ReplyEvent::Thought(thought) => {
                 self.bytes += thought.bytes();
                 self.writer.thought(&thought, out);
             }
-            Said::Void if self.calls > 0 => {
+            ReplyEvent::Void if self.calls > 0 => {
                 let message = "The model failed after it had asked for calls, which cannot be taken back.";
                 self.fail(&Fault::new(Kind::Upstream, message), out);
             }
-            Said::Void if self.spoke => {
+            ReplyEvent::Void if self.spoke => {
                 self.say(AGAIN, out);
                 self.spoke = false;
             }
-            Said::Void => {}
-            Said::By(model) => self.writer.by(model),
-            // It was told in pieces, unless those were lost.
-            Said::Answer(text) => {
+            ReplyEvent::Void => {}
+            ReplyEvent::By(model) => self.writer.by(model),
+            // It was sent in pieces, unless those were lost.
+            ReplyEvent::Answer(text) => {
                 if !self.spoke && !text.is_empty() {
                     self.say(&text, out);
                 }
             }
-            Said::Note(note) => remark(out, &note),
-            Said::OverBudget(per) => {
+            ReplyEvent::Note(note) => remark(out, &note),
+            ReplyEvent::OverBudget(per) => {
                 remark(out, &format!("the budget per {per} is used up, and only warns"));
             }
-            Said::Usage(usage) => self.usage = usage,
-            Said::Done(finish) => {
+            ReplyEvent::Usage(usage) => self.usage = usage,
+            ReplyEvent::Done(finish) => {
                 (self.over, self.whole) = (true, true);
                 self.writer.end(finish, self.usage, out);
             }
-            Said::Failed(fault) => self.fail(&fault, out),
+            ReplyEvent::Failed(fault) => self.fail(&fault, out),
         }
         if self.bytes > super::WHOLE && !self.over {
             self.fail(&endless(), out);
@@ -200,9 +204,9 @@ impl<S: Source, W: Writer, M: Meter> Stream<S, W, M> {
     }
 
     /// The head of a stream names who answers, as far as that is known by then.
-    fn name(&mut self, first: &[Said]) {
+    fn name(&mut self, first: &[ReplyEvent]) {
         for said in first {
-            if let Said::By(model) = said {
+            if let ReplyEvent::By(model) = said {
                 self.writer.by(model.clone());
             }
         }

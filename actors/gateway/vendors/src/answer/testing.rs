@@ -1,4 +1,4 @@
-//! What the tests of every API need: an answer told to a writer, and a stream taken apart again.
+//! Helpers for the tests of every API: an answer for a writer, and a stream taken apart again.
 
 use super::{Call, Origin, Whole, Writer};
 use ipc_proto::Name;
@@ -15,7 +15,7 @@ pub(crate) fn call() -> Call {
 pub(crate) const USAGE: Usage =
     Usage { input: 11, output: 5, cache_read: 3, cache_write: 2, estimated: false, claimed: None };
 
-/// What a stream says of two pieces of text, or of text and a call.
+/// The events of a stream of text and calls.
 pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], finish: Finish) -> Vec<Event> {
     let mut out = Vec::new();
     writer.begin(Origin { turn: None });

@@ -1,8 +1,8 @@
-//! What a client of the second vendor sends. Whatever else it says is passed over.
+//! The body of a request of the second vendor's API. Other fields are ignored.
 
 use crate::body::Mixed;
+use crate::chat_request::{self, ChatRequest, Draft, Options, Picture};
 use crate::fault::Fault;
-use crate::wish::{self, Draft, Options, Picture, Wish};
 use ipc_proto::model::{Choice, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ const LEAST: u32 = 1024;
 #[derive(Debug, Deserialize)]
 pub(super) struct Ask {
     pub(super) model: String,
-    messages: Vec<Said>,
+    messages: Vec<InputMessage>,
     #[serde(default)]
     system: Mixed<Block>,
     /// Always there in a request for an answer, and never in one for a count.
@@ -55,7 +55,7 @@ struct Metadata {
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct InputMessage {
     role: String,
     content: Mixed<Block>,
 }
@@ -105,13 +105,13 @@ struct Chosen {
 }
 
 impl Ask {
-    /// Returns whether its client takes one call at most.
+    /// Returns true if its client takes one call at most.
     pub(super) fn takes_one_call(&self) -> bool {
         self.tool_choice.as_ref().and_then(|choice| choice.disable_parallel_tool_use) == Some(true)
     }
 
-    /// What it asks for.
-    pub(super) fn wish(self) -> Result<Wish, Fault> {
+    /// The chat request.
+    pub(super) fn chat(self) -> Result<ChatRequest, Fault> {
         let mut draft = Draft::default();
         let system = texts(self.system, "system")?;
         if !system.is_empty() {
@@ -142,11 +142,11 @@ impl Ask {
             choice: self.tool_choice.map_or(Ok(Choice::Auto), Chosen::choice)?,
             think: self.thinking.map_or(Ok(Think::ByItself), Thinking::think)?,
         })?;
-        Ok(Wish { request, conversation: self.metadata.and_then(|it| it.user_id), previous: None })
+        Ok(ChatRequest { request, conversation: self.metadata.and_then(|it| it.user_id), previous: None })
     }
 }
 
-impl Said {
+impl InputMessage {
     fn put(self, draft: &mut Draft, model: &str, at: &str) -> Result<(), Fault> {
         let content = format!("{at}.content");
         match (self.role.as_str(), self.content) {
@@ -165,8 +165,8 @@ impl Said {
     }
 }
 
-/// What tools answered comes first, as it must after the calls; then what the user says, with every image, since not
-/// every model takes one from a tool.
+/// Adds the user's blocks: results of tools first, as they must follow the calls; then text, with every image, since not every model takes
+/// one from a tool.
 fn by_user(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault> {
     let (mut said, mut pictures) = (Vec::new(), Vec::new());
     let mut answered = false;
@@ -195,7 +195,7 @@ fn by_user(draft: &mut Draft, blocks: Vec<Block>, at: &str) -> Result<(), Fault>
     pictures.into_iter().try_for_each(|picture| draft.show(picture, at))
 }
 
-/// What it thought keeps its place among the rest: its vendor takes it back there alone.
+/// Adds the assistant's blocks. Reasoning keeps its place among them: its vendor takes it back there alone.
 fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, model: &str, at: &str) -> Result<(), Fault> {
     let (mut said, mut calls, mut thoughts) = (Vec::new(), Vec::new(), Vec::new());
     for (index, block) in blocks.into_iter().enumerate() {
@@ -206,14 +206,14 @@ fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, model: &str, at: &str) ->
                 let id = block.id.ok_or_else(|| required(&at, "id"))?;
                 let name = block.name.ok_or_else(|| required(&at, "name"))?;
                 let input = block.input.map_or_else(String::new, |input| input.to_string());
-                calls.push(wish::asked(&id, &name, input, &at)?);
+                calls.push(chat_request::asked(&id, &name, input, &at)?);
             }
             "thinking" | "redacted_thinking" => {
                 let (text, seal) = match block.data {
                     Some(data) => (String::new(), data),
                     None => (block.thinking.unwrap_or_default(), block.signature.unwrap_or_default()),
                 };
-                let thought = wish::thought(model, text, seal, block.kind != "thinking", &at)?;
+                let thought = chat_request::thought(model, text, seal, block.kind != "thinking", &at)?;
                 let (spoken, calls) = (!said.is_empty(), u16::try_from(calls.len()).unwrap_or(u16::MAX));
                 thoughts.push(Thought { spoken, calls, ..thought });
             }
@@ -224,7 +224,7 @@ fn by_assistant(draft: &mut Draft, blocks: Vec<Block>, model: &str, at: &str) ->
     draft.think(thoughts, at)
 }
 
-/// What a tool answered: its text, and its images.
+/// The result of a tool: its text, and its images.
 fn answer(content: Mixed<Block>, at: &str) -> Result<(String, Vec<Picture>), Fault> {
     let blocks = match content {
         Mixed::Text(text) => return Ok((text, Vec::new())),
@@ -258,7 +258,9 @@ impl Block {
     fn picture(self, at: &str) -> Result<Picture, Fault> {
         let source = self.source.ok_or_else(|| required(at, "source"))?;
         match (source.kind.as_str(), source.media_type, source.data) {
-            ("base64", Some(media), Some(data)) => wish::picture(&media, &data, &format!("{at}.source")),
+            ("base64", Some(media), Some(data)) => {
+                chat_request::picture(&media, &data, &format!("{at}.source"))
+            }
             ("url" | "file", ..) => {
                 let message = "Images are not fetched from an address: send the image itself in base64.";
                 Err(Fault::bad(format!("{at}.source"), message))
@@ -274,7 +276,7 @@ impl Tool {
         let own = self.kind.as_deref().is_none_or(|kind| kind == "custom");
         let schema = ("input_schema", self.input_schema.as_ref());
         own.then(|| match schema.1.is_some_and(|schema| !schema.is_null()) {
-            true => wish::tool(&self.name, self.description.as_deref(), schema, at),
+            true => chat_request::tool(&self.name, self.description.as_deref(), schema, at),
             false => Err(required(at, "input_schema")),
         })
     }
@@ -302,7 +304,7 @@ impl Chosen {
             ("auto", _) => Ok(Choice::Auto),
             ("any", _) => Ok(Choice::Some),
             ("none", _) => Ok(Choice::Never),
-            ("tool", Some(name)) => wish::tool_name(&name, "tool_choice.name").map(Choice::This),
+            ("tool", Some(name)) => chat_request::tool_name(&name, "tool_choice.name").map(Choice::This),
             _ => Err(Fault::bad(
                 "tool_choice",
                 "tool_choice: it must be 'auto', 'any', 'none' or 'tool' with a name",

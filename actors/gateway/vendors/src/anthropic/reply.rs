@@ -182,7 +182,7 @@ fn block(call: &Call, input: Value) -> Value {
     json!({"type": "tool_use", "id": ids::shown("toolu_", call.id), "name": call.tool.as_str(), "input": input})
 }
 
-/// What was read from or put into the cache is counted apart by this vendor.
+/// The usage as this vendor counts it: tokens read from and written to the cache stand apart.
 fn counted(usage: Usage) -> Value {
     let read = usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write);
     json!({

@@ -3,15 +3,15 @@
 use super::*;
 use crate::answer::testing::{call, events, stream, whole};
 use crate::answer::{Call, Whole, Writer};
+use crate::chat_request::ChatRequest;
 use crate::fault::{Dialect, Kind};
-use crate::wish::Wish;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Choice, Finish, Role, Think, Thought, Usage};
 use serde_json::Value;
 use serde_json::json;
 
-fn wish(body: &Value) -> Result<Wish, Fault> {
-    body::decode::<Ask>(body.to_string().as_bytes())?.wish()
+fn chat(body: &Value) -> Result<ChatRequest, Fault> {
+    body::decode::<Ask>(body.to_string().as_bytes())?.chat()
 }
 
 fn asked(messages: Value) -> Value {
@@ -24,7 +24,7 @@ fn writer() -> Messages {
 
 #[test]
 fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
-    let wish = wish(&json!({
+    let chat = chat(&json!({
         "model": "a/b", "max_tokens": 9, "top_k": 3, "stop_sequences": ["x"], "metadata": {"user_id": "u-1"},
         "system": [{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}],
         "thinking": {"type": "enabled", "budget_tokens": 1024}, "tool_choice": {"type": "tool", "name": "read"},
@@ -42,7 +42,7 @@ fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
         ],
     }))
     .unwrap();
-    let request = wish.request;
+    let request = chat.request;
     let said: Vec<(Role, &str)> =
         request.messages.iter().map(|message| (message.role, message.text.as_str())).collect();
     let expected = [
@@ -61,12 +61,12 @@ fn a_conversation_with_tools_images_and_thoughts_arrives_as_it_was_sent() {
     let thought = &request.messages[2].thoughts[0];
     assert_eq!((thought.text.as_str(), thought.seal.as_str(), thought.by.as_str()), ("hm", "s", "b"));
     assert_eq!(request.think, Think::Tokens(1024));
-    assert_eq!(wish.conversation.as_deref(), Some("u-1"));
+    assert_eq!(chat.conversation.as_deref(), Some("u-1"));
 }
 
 // Holds P8-22.
 #[test]
-fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_place() {
+fn reasoning_keeps_the_vendors_form_and_each_block_its_place() {
     let content = json!([
         {"type": "redacted_thinking", "data": "opaque"},
         {"type": "thinking", "thinking": "hm", "signature": "s1"},
@@ -77,7 +77,7 @@ fn what_was_thought_arrives_and_is_told_as_the_vendor_has_it_each_block_in_its_p
     let result = json!({"type": "tool_result", "tool_use_id": content[4]["id"], "content": "found"});
     let sent = asked(json!([{"role": "user", "content": "x"}, {"role": "assistant", "content": content},
         {"role": "user", "content": [result]}]));
-    let request = wish(&sent).unwrap().request;
+    let request = chat(&sent).unwrap().request;
     let thoughts: Vec<Thought> = request.messages[1].thoughts.iter().cloned().collect();
     let places: Vec<(bool, bool, u16)> = thoughts.iter().map(|it| (it.hidden, it.spoken, it.calls)).collect();
     assert_eq!(places, [(true, false, 0), (false, false, 0), (false, true, 0)]);
@@ -124,7 +124,7 @@ fn how_much_a_model_is_to_think_is_one_of_the_vendor_s_words() {
     let thinking = |thinking: Value| {
         let mut body = asked(json!([{"role": "user", "content": "x"}]));
         body["thinking"] = thinking;
-        wish(&body).map(|wish| wish.request.think)
+        chat(&body).map(|chat| chat.request.think)
     };
     assert_eq!(thinking(json!({"type": "adaptive"})).unwrap(), Think::AsFit);
     assert_eq!(thinking(json!({"type": "disabled"})).unwrap(), Think::Never);
@@ -141,7 +141,7 @@ fn an_image_that_a_tool_answers_with_is_shown_by_the_user() {
     let result = json!({"type": "tool_result", "tool_use_id": "t", "content": [image]});
     let used = json!({"type": "tool_use", "id": "t", "name": "look", "input": {}});
     let said = json!([{"role": "assistant", "content": [used]}, {"role": "user", "content": [result]}]);
-    let request = wish(&asked(said)).unwrap().request;
+    let request = chat(&asked(said)).unwrap().request;
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
     assert_eq!((roles, request.images[0].message), (vec![Role::Assistant, Role::Tool, Role::User], 2));
 }
@@ -183,7 +183,7 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         json!({"model": "a/b", "messages": [{"role": "user", "content": "x"}],
             "tools": [{"name": "t", "input_schema": 3}]}),
     ] {
-        let fault = wish(&body).unwrap_err();
+        let fault = chat(&body).unwrap_err();
         assert_eq!(fault.kind(), Kind::Bad);
         let shown = fault.json(Dialect::Anthropic, "req_1");
         assert_eq!(
@@ -198,7 +198,7 @@ fn what_is_wrong_with_a_tool_is_named_as_the_vendor_names_it() {
     let of = |schema: Value| {
         let mut body = asked(json!([{"role": "user", "content": "x"}]));
         body["tools"] = json!([{"name": "t", "input_schema": schema}]);
-        wish(&body)
+        chat(&body)
             .map(|_| ())
             .map_err(|fault| fault.json(Dialect::Anthropic, "")["error"]["message"].clone())
     };
@@ -216,13 +216,13 @@ fn the_form_that_is_wanted_is_asked_for_in_words_by_either_name() {
     for (field, value) in [("output_config", json!({"format": form})), ("output_format", form)] {
         let mut body = asked(json!([{"role": "user", "content": "x"}]));
         body[field] = value;
-        let request = wish(&body).unwrap().request;
+        let request = chat(&body).unwrap().request;
         let last = request.messages.last().unwrap();
         assert!(last.role == Role::System && last.text.ends_with(r#"{"type":"integer"}"#), "{last:?}");
     }
     let mut effort = asked(json!([{"role": "user", "content": "x"}]));
     effort["output_config"] = json!({"effort": "low"});
-    assert_eq!(wish(&effort).unwrap().request.messages.len(), 1);
+    assert_eq!(chat(&effort).unwrap().request.messages.len(), 1);
 }
 
 #[test]
@@ -317,10 +317,10 @@ fn a_fault_in_a_stream_is_an_event_of_its_own() {
 proptest::proptest! {
     // Holds P3-20.
     #[test]
-    fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
+    fn any_body_is_a_request_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         let block = json!([{"role": "user", "content": [{"type": text, "text": text}]}]);
         for body in [bytes, asked(block).to_string().into()] {
-            if let Err(fault) = body::decode::<Ask>(&body).and_then(Ask::wish) {
+            if let Err(fault) = body::decode::<Ask>(&body).and_then(Ask::chat) {
                 proptest::prop_assert!(fault.json(Dialect::Anthropic, "")["error"]["message"].is_string());
             }
         }

@@ -4,18 +4,18 @@ mod reply;
 
 use super::choice;
 use crate::body::{self, Mixed};
+use crate::chat_request::{self, ChatRequest, Draft, Options};
 use crate::fault::Fault;
-use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 pub use reply::Chat;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What a client sends. Whatever else it says is passed over.
+/// The body of a request. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Ask {
     model: String,
-    messages: Vec<Said>,
+    messages: Vec<InputMessage>,
     #[serde(default)]
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
@@ -30,7 +30,7 @@ struct Ask {
     parallel_tool_calls: Option<bool>,
     response_format: Option<Value>,
     user: Option<String>,
-    /// What tools were called before they were; a client that sends them reads no other calls.
+    /// The older name of tools. A client that sends them reads no other calls.
     functions: Option<Vec<Value>>,
 }
 
@@ -41,7 +41,7 @@ struct StreamOptions {
 }
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct InputMessage {
     role: String,
     #[serde(default)]
     content: Option<Mixed<Part>>,
@@ -93,17 +93,17 @@ struct Function {
 /// Reads one.
 ///
 /// # Errors
-/// What is wrong with it, by the name of the field.
-pub fn read(bytes: &[u8]) -> Result<wish::Ask<Chat>, Fault> {
+/// The body is invalid; the error names the field.
+pub fn read(bytes: &[u8]) -> Result<chat_request::Ask<Chat>, Fault> {
     let ask: Ask = body::decode(bytes)?;
     let streams = ask.stream.unwrap_or_default();
     let counts = ask.stream_options.as_ref().and_then(|it| it.include_usage).unwrap_or_default();
     let writer = Chat::new(&ask.model, counts, ask.parallel_tool_calls == Some(false));
-    Ok(wish::Ask { wish: ask.wish()?, streams, writer })
+    Ok(chat_request::Ask { chat: ask.chat()?, streams, writer })
 }
 
 impl Ask {
-    fn wish(self) -> Result<Wish, Fault> {
+    fn chat(self) -> Result<ChatRequest, Fault> {
         if self.n.is_some_and(|n| n != 1) {
             return Err(Fault::bad("n", "One answer is given; ask again for another."));
         }
@@ -136,17 +136,17 @@ impl Ask {
             choice: choice::choice(self.tool_choice.as_ref())?,
             ..Options::default()
         })?;
-        Ok(Wish { request, conversation: self.user, previous: None })
+        Ok(ChatRequest { request, conversation: self.user, previous: None })
     }
 }
 
-impl Said {
+impl InputMessage {
     fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
         let role = choice::role(&self.role, &format!("{at}.role"))?;
         let content = format!("{at}.content");
-        // What asks for calls need say nothing, and some clients send an answer that was cut before its first word.
+        // A message with calls needs no text, and some clients send an answer that was cut before its first word.
         if self.content.is_none() && role != Role::Assistant {
-            return Err(wish::missing(&content));
+            return Err(chat_request::missing(&content));
         }
         let (text, pictures) = unmixed(self.content.unwrap_or_default(), &content)?;
         match role {
@@ -159,8 +159,9 @@ impl Said {
             Role::Assistant => {
                 let at = format!("{at}.tool_calls");
                 let calls = self.tool_calls.unwrap_or_default().into_iter();
-                let calls = calls
-                    .map(|call| wish::asked(&call.id, &call.function.name, call.function.arguments, &at));
+                let calls = calls.map(|call| {
+                    chat_request::asked(&call.id, &call.function.name, call.function.arguments, &at)
+                });
                 draft.reply(text, calls.collect::<Result<_, _>>()?, &content)
             }
             Role::System | Role::User => {
@@ -172,7 +173,7 @@ impl Said {
 }
 
 /// The text of a content, and its images.
-fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>), Fault> {
+fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<chat_request::Picture>), Fault> {
     let parts = match content {
         Mixed::Text(text) => return Ok((text, Vec::new())),
         Mixed::Parts(parts) => parts,
@@ -181,10 +182,10 @@ fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>
     for (index, part) in parts.into_iter().enumerate() {
         let at = format!("{at}[{index}]");
         match (part.kind.as_str(), part.image_url) {
-            ("text", _) => texts.push(part.text.ok_or_else(|| wish::missing(&format!("{at}.text")))?),
+            ("text", _) => texts.push(part.text.ok_or_else(|| chat_request::missing(&format!("{at}.text")))?),
             ("refusal", _) => texts.push(part.refusal.unwrap_or_default()),
             ("image_url", Some(picture)) => {
-                pictures.push(wish::picture_at(&picture.url, &format!("{at}.image_url.url"))?);
+                pictures.push(chat_request::picture_at(&picture.url, &format!("{at}.image_url.url"))?);
             }
             _ => {
                 let message = "Invalid value: supported parts are 'text' and 'image_url'.";
@@ -201,9 +202,9 @@ impl Tool {
             return Err(Fault::bad(format!("{at}.type"), "Only functions can be called."));
         }
         let at = format!("{at}.function");
-        let function = self.function.as_ref().ok_or_else(|| wish::missing(&at))?;
+        let function = self.function.as_ref().ok_or_else(|| chat_request::missing(&at))?;
         let schema = ("parameters", function.parameters.as_ref());
-        wish::tool(&function.name, function.description.as_deref(), schema, &at)
+        chat_request::tool(&function.name, function.description.as_deref(), schema, &at)
     }
 }
 

@@ -1,14 +1,14 @@
-//! What both conversational APIs of the first vendor have in common: who speaks, and which tool is to be called.
+//! The common parts of both conversational APIs of the first vendor: roles, and the choice of a tool.
 
+use crate::chat_request;
 use crate::fault::Fault;
-use crate::wish;
 use ipc_proto::model::{Choice, Role};
 use serde_json::Value;
 
-/// Who speaks.
+/// The role of a message.
 ///
 /// # Errors
-/// Nobody that there is.
+/// There is no such role.
 pub(super) fn role(name: &str, at: &str) -> Result<Role, Fault> {
     match name {
         "system" | "developer" => Ok(Role::System),
@@ -24,7 +24,7 @@ pub(super) fn no_role(at: &str, valid: &str) -> Fault {
     Fault::bad(at, format!("Invalid value: supported values are {valid}.")).coded("invalid_value")
 }
 
-/// Returns whether tools are to be asked for: a word, or an object that names one.
+/// The choice of tools: a word, or an object that names one.
 ///
 /// # Errors
 /// It is neither.
@@ -56,7 +56,7 @@ pub(super) fn choice(value: Option<&Value>) -> Result<Choice, Fault> {
             if others && name.is_none() {
                 return Ok(Choice::Auto);
             }
-            wish::tool_name(name.ok_or_else(wrong)?, "tool_choice").map(Choice::This)
+            chat_request::tool_name(name.ok_or_else(wrong)?, "tool_choice").map(Choice::This)
         }
     }
 }

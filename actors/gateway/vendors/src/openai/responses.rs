@@ -5,15 +5,15 @@ mod reply;
 
 use super::choice;
 use crate::body::{self, Mixed};
+use crate::chat_request::{self, ChatRequest, Draft, Options};
 use crate::fault::Fault;
-use crate::wish::{self, Draft, Options, Wish};
 use ipc_proto::model::Role;
 use ipc_proto::tool::ToolSpec;
 pub use reply::{Echo, RESPONSE, Responses, response_id};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What a client sends. Whatever else it says is passed over.
+/// The body of a request. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Ask {
     model: String,
@@ -66,11 +66,11 @@ struct Part {
 /// Reads one; who answers it makes the writer, since a response's id says which conversation it is of.
 ///
 /// # Errors
-/// What is wrong with it, by the name of the field.
-pub fn read(bytes: &[u8]) -> Result<wish::Ask<Echo>, Fault> {
+/// The body is invalid; the error names the field.
+pub fn read(bytes: &[u8]) -> Result<chat_request::Ask<Echo>, Fault> {
     let ask: Ask = body::decode(bytes)?;
     let (streams, writer) = (ask.stream.unwrap_or_default(), ask.echo());
-    Ok(wish::Ask { wish: ask.wish()?, streams, writer })
+    Ok(chat_request::Ask { chat: ask.chat()?, streams, writer })
 }
 
 /// No such response.
@@ -82,7 +82,7 @@ pub fn unknown(id: &str) -> Fault {
 }
 
 impl Ask {
-    /// What the response says of its request.
+    /// The part of the request that the response repeats.
     fn echo(&self) -> Echo {
         Echo {
             model: self.model.clone(),
@@ -100,7 +100,7 @@ impl Ask {
         }
     }
 
-    fn wish(self) -> Result<Wish, Fault> {
+    fn chat(self) -> Result<ChatRequest, Fault> {
         if self.conversation.is_some_and(|it| !it.is_null()) {
             let message =
                 "Conversations are not kept here: send the whole input, or previous_response_id to an agent.";
@@ -113,7 +113,7 @@ impl Ask {
         match self.input {
             Mixed::Text(text) => draft.say(Role::User, text, "input")?,
             Mixed::Parts(items) if items.is_empty() => {
-                return Err(wish::missing("input"));
+                return Err(chat_request::missing("input"));
             }
             Mixed::Parts(items) => {
                 for (index, item) in items.into_iter().enumerate() {
@@ -135,7 +135,7 @@ impl Ask {
             choice: choice::choice(self.tool_choice.as_ref())?,
             ..Options::default()
         })?;
-        Ok(Wish { request, conversation: self.user, previous: self.previous_response_id })
+        Ok(ChatRequest { request, conversation: self.user, previous: self.previous_response_id })
     }
 }
 
@@ -143,7 +143,10 @@ impl Ask {
 /// own goes on without them.
 fn tools(tools: &[Value]) -> Result<Vec<ToolSpec>, Fault> {
     if let Some(index) = tools.iter().position(|tool| kind(tool).is_none()) {
-        return Err(wish::invalid_type(&format!("tools[{index}]"), "it must be an object with a 'type'"));
+        return Err(chat_request::invalid_type(
+            &format!("tools[{index}]"),
+            "it must be an object with a 'type'",
+        ));
     }
     let functions = tools.iter().enumerate().filter(|(_, tool)| kind(tool) == Some("function"));
     let specs = functions.map(|(index, tool)| {
@@ -152,9 +155,9 @@ fn tools(tools: &[Value]) -> Result<Vec<ToolSpec>, Fault> {
         let name =
             text("name").ok_or_else(|| Fault::bad(format!("{at}.name"), "A function needs a name."))?;
         if tool.get("description").is_some_and(|it| !it.is_string() && !it.is_null()) {
-            return Err(wish::invalid_type(&format!("{at}.description"), "it must be a string"));
+            return Err(chat_request::invalid_type(&format!("{at}.description"), "it must be a string"));
         }
-        wish::tool(name, text("description"), ("parameters", tool.get("parameters")), &at)
+        chat_request::tool(name, text("description"), ("parameters", tool.get("parameters")), &at)
     });
     specs.collect()
 }
@@ -165,12 +168,12 @@ fn kind(tool: &Value) -> Option<&str> {
 
 impl Item {
     fn put(self, draft: &mut Draft, at: &str) -> Result<(), Fault> {
-        let missing = |field: &str| wish::missing(&format!("{at}.{field}"));
+        let missing = |field: &str| chat_request::missing(&format!("{at}.{field}"));
         match self.kind.as_deref().unwrap_or("message") {
             "message" => {
                 let role = self.role.ok_or_else(|| missing("role"))?;
                 let role = match choice::role(&role, &format!("{at}.role"))? {
-                    // What a tool answered is an item of its own.
+                    // The result of a tool is an item of its own.
                     Role::Tool => {
                         return Err(choice::no_role(
                             &format!("{at}.role"),
@@ -187,7 +190,7 @@ impl Item {
             "function_call" | "custom_tool_call" => {
                 let id = self.call_id.ok_or_else(|| missing("call_id"))?;
                 let name = self.name.ok_or_else(|| missing("name"))?;
-                draft.ask(wish::asked(&id, &name, self.arguments.unwrap_or_default(), at)?, at)
+                draft.ask(chat_request::asked(&id, &name, self.arguments.unwrap_or_default(), at)?, at)
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let id = self.call_id.ok_or_else(|| missing("call_id"))?;
@@ -211,7 +214,7 @@ impl Item {
 }
 
 /// The text of a content, and its images.
-fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>), Fault> {
+fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<chat_request::Picture>), Fault> {
     let parts = match content {
         Mixed::Text(text) => return Ok((text, Vec::new())),
         Mixed::Parts(parts) => parts,
@@ -220,11 +223,11 @@ fn unmixed(content: Mixed<Part>, at: &str) -> Result<(String, Vec<wish::Picture>
     for (index, part) in parts.into_iter().enumerate() {
         match (part.kind.as_str(), part.image_url) {
             ("input_text" | "output_text" | "text", _) => {
-                texts.push(part.text.ok_or_else(|| wish::missing(&format!("{at}[{index}].text")))?);
+                texts.push(part.text.ok_or_else(|| chat_request::missing(&format!("{at}[{index}].text")))?);
             }
             ("refusal", _) => texts.push(part.refusal.unwrap_or_default()),
             ("input_image", Some(url)) => {
-                pictures.push(wish::picture_at(&url, &format!("{at}[{index}].image_url"))?);
+                pictures.push(chat_request::picture_at(&url, &format!("{at}[{index}].image_url"))?);
             }
             _ => {
                 let message = "Invalid value: supported parts are 'input_text', 'output_text' and 'input_image' with \

@@ -1,13 +1,13 @@
-//! Databases of claude-mem. Its ids count from 1 in each database: the session is a part of what a row is known by.
+//! Databases of claude-mem. Its ids count from 1 in each database: a row is identified by its session as well.
 
-use super::{Columns, Found, Query};
+use super::{Columns, ExportLine, Query};
 use ipc_proto::memory::{Kind, OWN_CLIENT, Observation, ObservationType, Summary};
 use ipc_proto::{List, Text};
 
 const PROGRAM: &str = "claude-mem";
 /// Characters of a question that are its title.
 const TITLE: usize = 60;
-/// What it calls the client that it was made for first, and what that is called here.
+/// The other program's name for the client that it was made for first, and the name here.
 const CLIENT: (&str, &str) = ("claude", "claude-code");
 /// Sessions.
 const SESSIONS: &str = "SELECT *, started_at_epoch AS at_ms, completed_at_epoch AS ended_ms,
@@ -50,13 +50,13 @@ pub(super) fn queries(prompts: bool, sessions: bool) -> Vec<Query> {
     queries
 }
 
-/// What a row is known by: its place in its database and its session, since ids of two databases are alike.
+/// The identity of a row: its place in its database and its session, since ids of two databases are alike.
 fn known_by(columns: &Columns<'_, '_>, what: &str) -> (String, String) {
     let session = columns.text("session");
     (format!("{what} {} {session}", columns.text("id")), session)
 }
 
-fn session(columns: &Columns<'_, '_>) -> Option<Found> {
+fn session(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let named = columns.text("platform_source");
     let client = match named.as_str() {
         "" => CLIENT.1,
@@ -67,15 +67,15 @@ fn session(columns: &Columns<'_, '_>) -> Option<Found> {
     columns.session(PROGRAM, &columns.text("session"), (client, &columns.text("called")))
 }
 
-fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
+fn observation(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let (id, session) = known_by(columns, "observation");
     let narrative = columns.text("narrative");
     let said = if narrative.is_empty() { columns.text("text") } else { narrative };
     let row = columns.row(PROGRAM, &id, &session, columns.observation(), &said)?;
-    Some(Found::row(&row, &Text::default()))
+    Some(ExportLine::row(&row, &Text::default()))
 }
 
-fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
+fn summary(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let came = Summary {
         request: Text::clip(&columns.text("request")),
         investigated: Text::clip(&columns.text("investigated")),
@@ -87,10 +87,10 @@ fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
     };
     let (id, session) = known_by(columns, "summary");
     let row = columns.row(PROGRAM, &id, &session, Kind::Summary(Box::new(came)), &columns.text("notes"))?;
-    Some(Found::row(&row, &Text::default()))
+    Some(ExportLine::row(&row, &Text::default()))
 }
 
-fn prompt(columns: &Columns<'_, '_>) -> Option<Found> {
+fn prompt(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let said = columns.text("prompt_text");
     let begun: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE).collect();
     let seen = Observation {
@@ -100,5 +100,5 @@ fn prompt(columns: &Columns<'_, '_>) -> Option<Found> {
     };
     let (id, session) = known_by(columns, "prompt");
     let row = columns.row(PROGRAM, &id, &session, Kind::Observation(Box::new(seen)), &said)?;
-    Some(Found::row(&row, &Text::default()))
+    Some(ExportLine::row(&row, &Text::default()))
 }

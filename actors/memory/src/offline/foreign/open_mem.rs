@@ -1,6 +1,6 @@
-//! Databases of open-mem, of every version of its schema: what a version does not have yet is empty.
+//! Databases of open-mem, of every version of its schema: columns that a version lacks are empty.
 
-use super::{Columns, Found, Query, memory_id};
+use super::{Columns, ExportLine, Query, memory_id};
 use ipc_proto::memory::{Kind, State, Summary};
 use ipc_proto::{List, Text};
 
@@ -36,12 +36,12 @@ pub(super) fn queries(sessions: bool) -> Vec<Query> {
     queries
 }
 
-fn session(columns: &Columns<'_, '_>) -> Option<Found> {
+fn session(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let id = columns.text("id");
     columns.session(PROGRAM, &id, (CLIENT, &id))
 }
 
-fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
+fn observation(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let (id, session) = (columns.text("id"), columns.text("session_id"));
     let mut row = columns.row(PROGRAM, &id, &session, columns.observation(), &columns.text("narrative"))?;
     if columns.text("scope") == "user" {
@@ -50,14 +50,15 @@ fn observation(columns: &Columns<'_, '_>) -> Option<Found> {
     let named =
         |column| Some(columns.text(column)).filter(|id| !id.is_empty()).map(|id| memory_id(PROGRAM, &id));
     row.revises = named("revision_of");
-    // Of both the tombstone counts. Of when that was the day is kept: older schemas lack the column, so SQL cannot name it.
+    // If a row has both, the tombstone wins. The time of it is read here: older schemas lack the column, so SQL cannot
+    // name it.
     let at = |column| when(&columns.text(column)).unwrap_or(row.created_ms);
     if !columns.text("deleted_at").is_empty() {
         row.state = State::Removed { at_ms: at("deleted_at") };
     } else if let Some(by) = named("superseded_by") {
         row.state = State::Superseded { by, at_ms: at("superseded_at") };
     }
-    Some(Found::row(&row, &Text::clip(&columns.text("raw_tool_output"))))
+    Some(ExportLine::row(&row, &Text::clip(&columns.text("raw_tool_output"))))
 }
 
 /// The day of a time as open-mem writes it, unix ms.
@@ -65,7 +66,7 @@ fn when(text: &str) -> Option<u64> {
     finding::date_in(text)
 }
 
-fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
+fn summary(columns: &Columns<'_, '_>) -> Option<ExportLine> {
     let came = Summary {
         request: Text::clip(&columns.text("request")),
         investigated: Text::clip(&columns.text("investigated")),
@@ -78,5 +79,5 @@ fn summary(columns: &Columns<'_, '_>) -> Option<Found> {
     let kind = Kind::Summary(Box::new(came));
     let (id, session) = (columns.text("id"), columns.text("session_id"));
     let row = columns.row(PROGRAM, &id, &session, kind, &columns.text("summary"))?;
-    Some(Found::row(&row, &Text::default()))
+    Some(ExportLine::row(&row, &Text::default()))
 }

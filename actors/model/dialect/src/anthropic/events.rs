@@ -1,8 +1,7 @@
-//! What the events of the messages API say. Events, blocks and fragments of kinds that are not known here are passed
-//! over, as the provider asks for.
+//! The events of the messages API. Unknown kinds of events, blocks and fragments are skipped, as the provider asks for.
 
 use crate::answer::{self, Answer, object};
-use crate::refusal::told;
+use crate::refusal::stream_error;
 use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
@@ -65,7 +64,7 @@ struct Delta {
     stop_sequence: Option<String>,
 }
 
-/// Tokens as an event counts them; what it leaves out stands as it was told before.
+/// Tokens as an event counts them; a missing one keeps its earlier value.
 #[derive(Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 struct Counted {
@@ -77,8 +76,8 @@ struct Counted {
 
 /// Reads the events of one answer.
 #[derive(Default)]
-pub(crate) struct Decoder {
-    /// Of each block: the call it is, if it is one.
+pub(super) struct Decoder {
+    /// For each block: the call it is, if it is one.
     blocks: BTreeMap<u64, Option<usize>>,
     /// The block of reasoning that is coming.
     thinking: Option<u64>,
@@ -112,8 +111,8 @@ impl answer::Decoder for Decoder {
                 answer.last();
                 Ok(())
             }
-            "error" => Err(told(&event.error, answer.context)),
-            "" if !event.error.is_null() => Err(told(&event.error, answer.context)),
+            "error" => Err(stream_error(&event.error, answer.context)),
+            "" if !event.error.is_null() => Err(stream_error(&event.error, answer.context)),
             _ => Ok(()),
         }
     }
@@ -121,7 +120,7 @@ impl answer::Decoder for Decoder {
     fn whole(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
         let message: Message = object(json)?;
         if !message.error.is_null() {
-            return Err(told(&message.error, answer.context));
+            return Err(stream_error(&message.error, answer.context));
         }
         if message.r#type != "message" {
             return Err(ModelError::InvalidJson);
@@ -175,7 +174,7 @@ impl Decoder {
             ("input_json_delta", Some(Some(call))) => {
                 answer.args(*call, &delta.partial_json.unwrap_or_default())
             }
-            // Of a block that began and is no call of ours: a tool that the provider runs itself.
+            // A fragment of a block that is no call of ours: a tool that the provider runs itself.
             ("input_json_delta", Some(None)) => Ok(()),
             ("input_json_delta", None) => Err(ModelError::InvalidJson),
             _ => Ok(()),
@@ -211,7 +210,7 @@ fn finish(reason: Option<&str>, stop: Option<&str>, answer: &mut Answer) -> Resu
         (None, _) => {}
         (Some("max_tokens" | "model_context_window_exceeded"), _) => answer.finish(Finish::MaxTokens),
         (Some("tool_use"), _) => answer.finish(Finish::ToolUse),
-        // The provider took it back: asking again would come to the same.
+        // The provider took it back: another try would have the same end.
         (Some("refusal"), _) => return Err(ModelError::Rejected { status: 200 }),
         (Some("stop_sequence"), Some(text)) => answer.stopped_at(text),
         (Some(_), _) => answer.finish(Finish::Stop),
@@ -219,7 +218,7 @@ fn finish(reason: Option<&str>, stop: Option<&str>, answer: &mut Answer) -> Resu
     Ok(())
 }
 
-/// Here what was read from the cache or put into it does not count as read.
+/// Here tokens read from the cache or put into it do not count as read.
 impl From<Counted> for Usage {
     fn from(counted: Counted) -> Self {
         let cache_read = counted.cache_read_input_tokens.or_zero();

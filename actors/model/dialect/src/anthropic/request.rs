@@ -2,7 +2,7 @@
 //! of calls are blocks of the person's next turn, and the host's words stand apart.
 
 use crate::conversation::{Entry, arguments, base64, choice, entries, most, number, schema, stops, tools};
-use ipc_proto::config::ProviderModel;
+use crate::wire::Conversation;
 use ipc_proto::model::{Choice, Image, Message, Request, Role, Think, Thought};
 use ipc_proto::tool::ToolSpec;
 use serde::Serialize;
@@ -95,7 +95,8 @@ struct Tool<'a> {
 }
 
 /// The body of the request.
-pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serde_json::Result<Vec<u8>> {
+pub(super) fn body(conversation: &Conversation<'_>) -> serde_json::Result<Vec<u8>> {
+    let &Conversation { model, known, request, .. } = conversation;
     let tools = tools(request, known);
     let (mut system, mut messages) = turns(model, request);
     if !tools.is_empty() {
@@ -110,7 +111,7 @@ pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serd
         messages,
         stream: true,
         temperature,
-        // Of both at once the provider takes neither.
+        // The provider refuses a request with both.
         top_p: number(request.top_p).filter(|_| known.sampling && temperature.is_none()),
         stop_sequences: stops(request),
         tools: tools.iter().map(described).collect(),
@@ -128,13 +129,13 @@ fn thinking(think: Think) -> Option<Value> {
     }
 }
 
-/// The host's words, and the turns: what one side says one after the other is one turn of it.
+/// The system messages, and the turns: consecutive messages of one side are one turn.
 fn turns<'a>(model: &str, request: &'a Request) -> (Vec<Block<'a>>, Vec<Turn<'a>>) {
     let (mut system, mut turns) = (Vec::new(), Vec::<Turn<'_>>::new());
     for entry in entries(request) {
         let (role, blocks) = match entry {
             Entry::Shown(images) => (Role::User, images.into_iter().map(image).collect()),
-            Entry::Said(message, images) => (message.role, blocks(model, message, &images)),
+            Entry::Message(message, images) => (message.role, blocks(model, message, &images)),
         };
         if role == Role::System {
             system.extend(blocks);
@@ -185,7 +186,7 @@ fn blocks<'a>(model: &str, message: &'a Message, images: &[&'a Image]) -> Vec<Bl
     blocks
 }
 
-/// A block of reasoning as the provider gave it. Nobody else can read it, and at the end of a turn it takes none.
+/// A block of reasoning as the provider gave it. Only the provider can read it, and it takes none at the end of a turn.
 fn thought(thought: &Thought) -> Block<'_> {
     block(if thought.hidden {
         What::RedactedThinking { data: &thought.seal }
@@ -202,9 +203,9 @@ fn image(image: &Image) -> Block<'_> {
     block(What::Image { source: Source { r#type: "base64", media_type: &image.media, data: base64(image) } })
 }
 
-/// Marks what the provider is to keep for the next request: the host's words with the tools, and the conversation so
-/// far. Only where there are tools, for there each call is followed by another request that begins the same; elsewhere
-/// the keeping would cost more than it saves.
+/// Marks the parts that the provider is to cache for the next request: the system messages with the tools, and the
+/// conversation so far. Only where there are tools, for there each call is followed by another request that begins the
+/// same; elsewhere the cache would cost more than it saves.
 fn mark<'a>(system: &mut [Block<'a>], messages: &mut [Turn<'a>]) {
     let last = messages.last_mut().and_then(|turn| turn.content.last_mut());
     for block in system.last_mut().into_iter().chain(last) {

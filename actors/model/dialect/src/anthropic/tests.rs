@@ -128,7 +128,7 @@ fn words_thoughts_calls_and_tokens_are_told() {
 
 // Holds P8-22.
 #[test]
-fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unchanged() {
+fn thoughts_keep_their_seal_and_are_written_back_unchanged() {
     let data = [
         BEGIN,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"opaque"}}"#,
@@ -190,7 +190,7 @@ fn what_a_model_thought_is_told_with_its_seal_in_its_place_and_written_back_unch
 
 // Holds B-73.
 #[test]
-fn blocks_of_reasoning_over_their_bounds_are_not_told_and_the_answer_goes_on() {
+fn oversized_blocks_of_reasoning_are_dropped() {
     let stream = |seal: &str, blocks: u64| {
         let mut data = vec![BEGIN.to_owned()];
         for index in 0..blocks {
@@ -246,7 +246,7 @@ fn what_the_provider_does_not_count_is_estimated_and_said_to_be() {
 }
 
 #[test]
-fn a_count_that_cannot_be_read_loses_no_answer_and_what_was_told_before_it_stands() {
+fn an_unreadable_count_loses_no_answer() {
     let data = [
         r#"{"type":"message_start","message":{"usage":{"input_tokens":20,"output_tokens":-1}}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"12345"}}"#,
@@ -347,7 +347,7 @@ fn what_is_not_the_protocol_is_an_error_and_what_is_new_is_passed_over() {
         &end,
         STOP,
     ];
-    assert_eq!(untold(decode(&new)), [Piece::Done(Finish::Stop)]);
+    assert_eq!(without_usage(decode(&new)), [Piece::Done(Finish::Stop)]);
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
         Piece::CallEnd { index: 0 },
         Piece::Done(Finish::ToolUse),
     ];
-    assert_eq!(untold(read(ANTHROPIC, &[reply.as_bytes()])), expected);
+    assert_eq!(without_usage(read(ANTHROPIC, &[reply.as_bytes()])), expected);
     for broken in ["{", "[]", "{}", "{}x", r#"{"type":"completion"}"#] {
         assert_eq!(read(ANTHROPIC, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{known, payer, provider};
 use ipc_proto::Text;
+use ipc_proto::config::ProviderKind;
 use proptest::prelude::*;
 
 fn embedding(texts: &[&str], dimensions: Option<u16>) -> Embedding {
@@ -33,7 +34,7 @@ fn a_provider_is_asked_as_its_kind_has_it() {
     ] {
         let ask = asked(kind, &["a", "b"]);
         assert_eq!(ask.http.url.as_str(), url);
-        let body: Value = serde_json::from_slice(&ask.http.body).unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&ask.http.body).unwrap();
         assert_eq!(body, serde_json::json!({"model": "m", "input": ["a", "b"], "dimensions": 3}));
     }
     let request = embedding(&["a"], None);

@@ -1,7 +1,7 @@
-//! What the lines of Ollama's chat say: each is a JSON object, and the one that is `done` is the last. Calls come whole.
+//! The lines of Ollama's chat: each is a JSON object, and the one that is `done` is the last. Calls come whole.
 
 use crate::answer::{self, Answer, object};
-use crate::refusal::told;
+use crate::refusal::stream_error;
 use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
@@ -44,16 +44,16 @@ struct Function {
 }
 
 /// Reads the lines of one answer.
-pub(crate) struct Decoder;
+pub(super) struct Decoder;
 
 impl answer::Decoder for Decoder {
     fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
         let line: Line = object(json)?;
         if !line.error.is_null() {
-            return Err(told(&line.error, answer.context));
+            return Err(stream_error(&line.error, answer.context));
         }
         if let Some(message) = line.message {
-            said(message, answer)?;
+            self::message(message, answer)?;
         }
         if line.done {
             // A prompt that the server had read before is not counted by older ones.
@@ -69,7 +69,7 @@ impl answer::Decoder for Decoder {
     }
 }
 
-fn said(message: Message, answer: &mut Answer) -> Result<(), ModelError> {
+fn message(message: Message, answer: &mut Answer) -> Result<(), ModelError> {
     answer.begin();
     answer.reasoning(&message.thinking.unwrap_or_default())?;
     answer.text(&message.content.unwrap_or_default())?;

@@ -1,10 +1,10 @@
-//! A conversation as Ollama's chat has it. The server cuts a conversation in silence that is longer than the window it
-//! was started with, so the window that this one needs is asked for.
+//! A conversation as Ollama's chat has it. The server silently cuts a conversation that is longer than the window it
+//! was started with, so the request asks for the window that this one needs.
 
 use crate::conversation::{
     Entry, FunctionTool, arguments, base64, entries, function_tool, most, number, stops, tools,
 };
-use ipc_proto::config::ProviderModel;
+use crate::wire::Conversation;
 use ipc_proto::model::{Choice, Image, Message, Request, Role};
 use ipc_proto::tool::ToolSpec;
 use serde::Serialize;
@@ -17,7 +17,7 @@ const WINDOW: u32 = 4096;
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Said<'a>>,
+    messages: Vec<WireMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<FunctionTool<'a>>,
@@ -37,7 +37,7 @@ struct Options<'a> {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct WireMessage<'a> {
     role: Role,
     content: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -59,17 +59,13 @@ struct Function<'a> {
     arguments: Value,
 }
 
-/// The body of the request, which has about so many tokens.
-pub(crate) fn body(
-    model: &str,
-    known: ProviderModel,
-    request: &Request,
-    tokens: u32,
-) -> serde_json::Result<Vec<u8>> {
+/// The body of the request.
+pub(super) fn body(conversation: &Conversation<'_>) -> serde_json::Result<Vec<u8>> {
+    let &Conversation { model, known, request, tokens, .. } = conversation;
     let num_predict = most(request, known);
     serde_json::to_vec(&Body {
         model,
-        messages: entries(request).into_iter().map(|entry| said(entry, request)).collect(),
+        messages: entries(request).into_iter().map(|entry| message(entry, request)).collect(),
         stream: true,
         tools: tools(request, known)
             .iter()
@@ -86,7 +82,7 @@ pub(crate) fn body(
     })
 }
 
-/// The window for a conversation of about so many tokens, of which a quarter more may come, and its answer.
+/// The window for a conversation of about this many tokens, a quarter more to be safe, and its answer.
 fn window(tokens: u32, output: u32, context: u32) -> u32 {
     let needed = tokens.saturating_add(tokens / 4).saturating_add(output).max(WINDOW);
     needed.checked_next_power_of_two().unwrap_or(u32::MAX).min(context)
@@ -101,17 +97,17 @@ fn is_offered(tool: &ToolSpec, choice: &Choice) -> bool {
     }
 }
 
-fn said<'a>(entry: Entry<'a>, request: &'a Request) -> Said<'a> {
+fn message<'a>(entry: Entry<'a>, request: &'a Request) -> WireMessage<'a> {
     let shown = |images: Vec<&Image>| images.into_iter().map(base64).collect();
     match entry {
-        Entry::Shown(images) => Said {
+        Entry::Shown(images) => WireMessage {
             role: Role::User,
             content: "",
             images: shown(images),
             tool_calls: Vec::new(),
             tool_name: None,
         },
-        Entry::Said(message, images) => Said {
+        Entry::Message(message, images) => WireMessage {
             role: message.role,
             content: &message.text,
             images: shown(images),

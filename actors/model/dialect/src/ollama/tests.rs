@@ -88,8 +88,8 @@ fn words_thoughts_calls_and_tokens_are_told() {
     ];
     assert_eq!(decode(&lines).unwrap(), expected);
     let whole = r#"{"message":{"content":"hi"},"done":true,"done_reason":"length"}"#;
-    assert_eq!(untold(decode(&[whole])), [text("hi"), Piece::Done(Finish::MaxTokens)]);
-    assert_eq!(untold(read(OLLAMA, &[whole.as_bytes()])).len(), 2, "without its line end");
+    assert_eq!(without_usage(decode(&[whole])), [text("hi"), Piece::Done(Finish::MaxTokens)]);
+    assert_eq!(without_usage(read(OLLAMA, &[whole.as_bytes()])).len(), 2, "without its line end");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! What the events of chat completions say. Servers differ in how they number calls and in what they leave out; unknown
-//! fields are passed over.
+//! The events of chat completions. Servers differ in how they number calls and in what they leave out; unknown fields
+//! are skipped.
 
 use crate::answer::{self, Answer, object};
-use crate::refusal::told;
+use crate::refusal::stream_error;
 use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
@@ -108,7 +108,7 @@ struct Counted {
     prompt_tokens_details: Option<Details>,
 }
 
-/// What the providers who cache say of it.
+/// The cached tokens, where the provider tells of them.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Details {
@@ -118,7 +118,7 @@ pub(crate) struct Details {
     pub(crate) cache_write_tokens: Tokens,
 }
 
-/// By what a provider tells a call from the others.
+/// The key by which a provider separates calls.
 struct Key {
     index: Option<u64>,
     id: String,
@@ -126,8 +126,8 @@ struct Key {
 
 /// Reads the events of one answer.
 #[derive(Default)]
-pub(crate) struct Decoder {
-    /// Of each call of the answer, in their order.
+pub(super) struct Decoder {
+    /// The key of each call of the answer, in their order.
     calls: Vec<Key>,
 }
 
@@ -135,7 +135,7 @@ impl answer::Decoder for Decoder {
     fn event(&mut self, json: &str, answer: &mut Answer) -> Result<(), ModelError> {
         let chunk: Chunk = object(json)?;
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
-            return Err(told(&error, answer.context));
+            return Err(stream_error(&error, answer.context));
         }
         if let Some(counted) = chunk.usage {
             answer.usage(counted.into());
@@ -197,7 +197,7 @@ impl Decoder {
         }
     }
 
-    /// Which call a fragment belongs to: by its number, unless another id says that this is a new one; without a
+    /// The call that a fragment belongs to: by its number, unless another id says that this is a new one; without a
     /// number by its id; with neither, the last.
     fn position(&self, index: Option<u64>, id: &str) -> Option<usize> {
         let same = |call: &Key| id.is_empty() || call.id.is_empty() || call.id == id;
@@ -208,16 +208,16 @@ impl Decoder {
     }
 }
 
-/// Why it ended. Words that nobody here knows are an end like another.
+/// The reason for the end. Unknown reasons are an end like another.
 fn finish(choice: &Choice, answer: &mut Answer) -> Result<(), ModelError> {
     if !choice.error.is_null() {
-        return Err(told(&choice.error, answer.context));
+        return Err(stream_error(&choice.error, answer.context));
     }
     match choice.finish_reason.as_deref() {
         None | Some("") => {}
         Some("length" | "max_tokens" | "model_length") => answer.finish(Finish::MaxTokens),
         Some("tool_calls" | "function_call") => answer.finish(Finish::ToolUse),
-        // The provider took it back: asking again would come to the same.
+        // The provider took it back: another try would have the same end.
         Some("content_filter" | "sensitive") => return Err(ModelError::Rejected { status: 200 }),
         // The servers' words for an answer that they did not bring to its end.
         Some("error" | "network_error" | "insufficient_system_resource" | "abort") => {

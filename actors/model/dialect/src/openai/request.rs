@@ -1,11 +1,11 @@
 //! A conversation as chat completions have it.
 
-use crate::ask::must_stop_here;
 use crate::conversation::{
     Entry, FunctionTool, choice, data_url, entries, function_tool, most, number, stops, tools,
 };
-use ipc_proto::config::{Provider, ProviderKind, ProviderModel};
-use ipc_proto::model::{Asked, Choice, Image, Message, Request, Role};
+use crate::wire::Conversation;
+use ipc_proto::config::{Provider, ProviderModel};
+use ipc_proto::model::{Asked, Choice, Image, Message, Role};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const RENAMED: &str = "https://api.openai.com/";
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Said<'a>>,
+    messages: Vec<WireMessage<'a>>,
     stream: bool,
     stream_options: StreamOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct WireMessage<'a> {
     role: Role,
     content: Option<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -82,41 +82,43 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
-/// Returns whether the bound of the output goes by its newer name there.
-pub(crate) fn is_renamed(provider: &Provider) -> bool {
+/// Returns true if the bound of the output has its newer name there.
+fn is_renamed(provider: &Provider) -> bool {
     provider.base_url.starts_with(RENAMED)
 }
 
+/// Returns true if the model ends its answer at the texts of a request.
+pub(super) const fn takes_stops(known: ProviderModel) -> bool {
+    known.sampling
+}
+
 /// The body of the request.
-pub(crate) fn body(
-    model: &str,
-    known: ProviderModel,
-    request: &Request,
-    renamed: bool,
-) -> serde_json::Result<Vec<u8>> {
+pub(super) fn body(conversation: &Conversation<'_>) -> serde_json::Result<Vec<u8>> {
+    let &Conversation { provider, model, known, request, .. } = conversation;
+    let renamed = is_renamed(provider);
     let bound = Some(most(request, known)).filter(|bound| *bound > 0);
     let tools = tools(request, known);
     serde_json::to_vec(&Body {
         model,
-        messages: entries(request).into_iter().map(said).collect(),
+        messages: entries(request).into_iter().map(message).collect(),
         stream: true,
         stream_options: StreamOptions { include_usage: true },
         max_tokens: bound.filter(|_| !renamed),
         max_completion_tokens: bound.filter(|_| renamed),
         temperature: number(request.temperature).filter(|_| known.sampling),
         top_p: number(request.top_p).filter(|_| known.sampling),
-        stop: if must_stop_here(ProviderKind::Openai, known) { Vec::new() } else { stops(request) },
+        stop: if takes_stops(known) { stops(request) } else { Vec::new() },
         tools: tools.iter().map(function_tool).collect(),
         tool_choice: if tools.is_empty() { None } else { chosen(choice(request, known)) },
     })
 }
 
-fn said(entry: Entry<'_>) -> Said<'_> {
+fn message(entry: Entry<'_>) -> WireMessage<'_> {
     let (role, content, message) = match entry {
         Entry::Shown(images) => (Role::User, parts(None, &images), None),
-        Entry::Said(message, images) => (message.role, content(message, &images), Some(message)),
+        Entry::Message(message, images) => (message.role, content(message, &images), Some(message)),
     };
-    Said {
+    WireMessage {
         role,
         content,
         tool_calls: message.into_iter().flat_map(|message| &message.calls).map(call).collect(),

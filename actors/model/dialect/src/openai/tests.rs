@@ -16,7 +16,7 @@ fn decode(data: &[&str]) -> Result<Vec<Piece>, ModelError> {
 }
 
 fn pieces(data: &[&str]) -> Vec<Piece> {
-    untold(decode(data))
+    without_usage(decode(data))
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn each_choice_of_a_tool_has_its_word() {
 }
 
 #[test]
-fn the_bound_of_output_is_the_models_own_at_most_and_goes_by_the_name_its_provider_knows() {
+fn the_bound_of_output_is_the_models_under_the_right_name() {
     let mut request = request(vec![Message::text(Role::User, "x")]);
     request.max_output = 9000;
     for (base, key) in [
@@ -103,7 +103,7 @@ fn words_reasoning_tokens_and_the_end_are_told() {
 
 // Holds P7-79.
 #[test]
-fn where_an_answer_stopped_is_told_where_a_server_says_so_and_the_vendor_says_none() {
+fn the_stop_text_is_reported_where_a_server_names_it() {
     let (ask, _) = asked(OPENAI, known(), &talk());
     let ended = |choice: Value| {
         let mut reader = ask.reader();
@@ -166,7 +166,7 @@ fn half_of_a_character_is_a_mark_and_loses_no_answer() {
         r#"{"choices":[{"delta":{"content":"\ude00b\ud83d\ude00"},"finish_reason":"stop"}]}"#,
     ];
     let expected = [text("a\u{fffd}"), text("\u{fffd}b😀"), Piece::Done(Finish::Stop)];
-    assert_eq!(untold(decode(&data)), expected);
+    assert_eq!(without_usage(decode(&data)), expected);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn the_one_call_of_an_older_server_is_a_call() {
         Piece::CallEnd { index: 0 },
         Piece::Done(Finish::ToolUse),
     ];
-    assert_eq!(untold(decode(&data)), expected);
+    assert_eq!(without_usage(decode(&data)), expected);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn an_older_field_that_is_filled_in_beside_calls_is_no_call_more() {
             Piece::CallEnd { index: 0 },
             Piece::Done(Finish::ToolUse),
         ];
-        assert_eq!(untold(decode(&[&filler, &event])), expected, "{older}");
+        assert_eq!(without_usage(decode(&[&filler, &event])), expected, "{older}");
     }
 }
 
@@ -335,7 +335,7 @@ fn an_error_inside_a_stream_is_the_providers() {
 
 // Holds P9-01.
 #[test]
-fn an_answer_of_which_the_server_says_that_it_broke_off_is_never_taken_for_whole() {
+fn an_answer_reported_as_broken_is_never_whole() {
     let ended = |reason: &str| {
         decode(&[&format!(r#"{{"choices":[{{"delta":{{"content":"a"}},"finish_reason":"{reason}"}}]}}"#)])
     };
@@ -358,7 +358,7 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
     let (ask, _) = asked(OPENAI, ProviderModel { sampling: false, ..known() }, &talk());
     let stopped = r#"{"choices":[{"message":{"content":"a END b","refusal":"c","tool_calls":[{"function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     let expected = [text("a "), Piece::Done(Finish::StoppedAt(0))];
-    assert_eq!(untold(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
+    assert_eq!(without_usage(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
     for broken in ["{", "[]", "{}", "{}x", r#"{"choices":[]}"#] {
         assert_eq!(read(OPENAI, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
     }

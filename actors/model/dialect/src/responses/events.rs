@@ -1,9 +1,9 @@
-//! What the events of the responses API say. Events of kinds that are not known here are passed over, as the provider
-//! asks for; what a server leaves out of its fragments is taken from the item when it is done.
+//! The events of the responses API. Unknown kinds of events are skipped, as the provider asks for; parts that a server
+//! leaves out of its fragments are taken from the item when it is done.
 
 use crate::answer::{self, Answer, object};
 use crate::openai::Details;
-use crate::refusal::told;
+use crate::refusal::stream_error;
 use crate::tokens::Tokens;
 use ipc_proto::model::{Finish, ModelError, Usage};
 use serde::Deserialize;
@@ -77,19 +77,19 @@ struct Counted {
     input_tokens_details: Option<Details>,
 }
 
-/// What an item has become.
+/// The state of an item.
 #[derive(Clone, Copy)]
-enum Known {
+enum ItemState {
     /// Text, of which some has come.
-    Said,
+    Message,
     /// The call of this number.
     Call(usize),
 }
 
 /// Reads the events of one answer.
 #[derive(Default)]
-pub(crate) struct Decoder {
-    items: BTreeMap<u64, Known>,
+pub(super) struct Decoder {
+    items: BTreeMap<u64, ItemState>,
 }
 
 impl answer::Decoder for Decoder {
@@ -99,7 +99,7 @@ impl answer::Decoder for Decoder {
         let delta = event.delta.as_str().unwrap_or_default();
         match event.r#type.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {
-                self.know(index, Known::Said)?;
+                self.know(index, ItemState::Message)?;
                 answer.text(delta)
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
@@ -107,13 +107,13 @@ impl answer::Decoder for Decoder {
             }
             "response.output_item.added" => self.added(index, event.item, answer),
             "response.function_call_arguments.delta" => match self.items.get(&index) {
-                Some(Known::Call(call)) => answer.args(*call, delta),
+                Some(ItemState::Call(call)) => answer.args(*call, delta),
                 _ => Err(ModelError::InvalidJson),
             },
             "response.output_item.done" => self.done(index, event.item, answer),
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 let mut response = event.response.ok_or(ModelError::InvalidJson)?;
-                // Some servers say all of it in their last event. Of what came before it, it is but a repetition.
+                // Some servers repeat all of it in their last event. It is read only if nothing came before.
                 if self.items.is_empty() {
                     self.items(&mut response, answer)?;
                 }
@@ -123,9 +123,9 @@ impl answer::Decoder for Decoder {
             }
             "error" => {
                 let error = if event.error.is_null() { object(json)? } else { event.error };
-                Err(told(&error, answer.context))
+                Err(stream_error(&error, answer.context))
             }
-            "" if !event.error.is_null() => Err(told(&event.error, answer.context)),
+            "" if !event.error.is_null() => Err(stream_error(&event.error, answer.context)),
             _ => Ok(()),
         }
     }
@@ -149,7 +149,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn know(&mut self, index: u64, item: Known) -> Result<(), ModelError> {
+    fn know(&mut self, index: u64, item: ItemState) -> Result<(), ModelError> {
         if self.items.len() >= ITEMS && !self.items.contains_key(&index) {
             return Err(ModelError::InvalidJson);
         }
@@ -168,7 +168,7 @@ impl Decoder {
         }
     }
 
-    /// What the fragments of a whole item left out.
+    /// Completes a whole item with the parts that its fragments left out.
     fn done(&mut self, index: u64, item: Option<Item>, answer: &mut Answer) -> Result<(), ModelError> {
         let Some(item) = item else { return Ok(()) };
         if item.r#type == "function_call" {
@@ -181,7 +181,7 @@ impl Decoder {
         }
         for part in item.content.into_iter().flatten() {
             for text in [part.text, part.refusal].into_iter().flatten() {
-                self.know(index, Known::Said)?;
+                self.know(index, ItemState::Message)?;
                 answer.text(&text)?;
             }
         }
@@ -190,10 +190,10 @@ impl Decoder {
 
     fn call(&mut self, index: u64, item: &Item, answer: &mut Answer) -> Result<usize, ModelError> {
         let call = match self.items.get(&index) {
-            Some(Known::Call(call)) => *call,
+            Some(ItemState::Call(call)) => *call,
             _ => {
                 let call = answer.open()?;
-                self.know(index, Known::Call(call))?;
+                self.know(index, ItemState::Call(call))?;
                 call
             }
         };
@@ -208,9 +208,9 @@ fn ended(response: &Response, answer: &mut Answer) -> Result<(), ModelError> {
     }
     let why = response.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
     match (response.status.as_deref(), why) {
-        (Some("failed"), _) => Err(told(&response.error, answer.context)),
+        (Some("failed"), _) => Err(stream_error(&response.error, answer.context)),
         (Some("cancelled"), _) => Err(ModelError::Truncated),
-        // The provider took it back: asking again would come to the same.
+        // The provider took it back: another try would have the same end.
         (_, Some("content_filter")) => Err(ModelError::Rejected { status: 200 }),
         (Some("incomplete"), _) => {
             answer.finish(Finish::MaxTokens);
@@ -220,7 +220,7 @@ fn ended(response: &Response, answer: &mut Answer) -> Result<(), ModelError> {
             answer.finish(Finish::Stop);
             Ok(())
         }
-        (None, _) if !response.error.is_null() => Err(told(&response.error, answer.context)),
+        (None, _) if !response.error.is_null() => Err(stream_error(&response.error, answer.context)),
         (None, _) => Err(ModelError::InvalidJson),
     }
 }

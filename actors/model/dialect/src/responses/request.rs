@@ -1,8 +1,8 @@
-//! A conversation as the responses API has it. The provider is asked to keep none of it.
+//! A conversation as the responses API has it. The provider is asked to store none of it.
 
 use crate::conversation::{Entry, choice, data_url, entries, most, number, schema, tools};
-use ipc_proto::config::ProviderModel;
-use ipc_proto::model::{Choice, Image, Message, Request, Role};
+use crate::wire::Conversation;
+use ipc_proto::model::{Choice, Image, Message, Role};
 use ipc_proto::tool::ToolSpec;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ struct Body<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Item<'a> {
-    Said { role: Role, content: Content<'a> },
+    Message { role: Role, content: Content<'a> },
     Call { r#type: &'static str, call_id: String, name: &'a str, arguments: &'a str },
     Result { r#type: &'static str, call_id: String, output: &'a str },
 }
@@ -60,7 +60,8 @@ struct Tool<'a> {
 }
 
 /// The body of the request.
-pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serde_json::Result<Vec<u8>> {
+pub(super) fn body(conversation: &Conversation<'_>) -> serde_json::Result<Vec<u8>> {
+    let &Conversation { model, known, request, .. } = conversation;
     let tools = tools(request, known);
     serde_json::to_vec(&Body {
         model,
@@ -77,33 +78,33 @@ pub(crate) fn body(model: &str, known: ProviderModel, request: &Request) -> serd
 
 fn items(entry: Entry<'_>) -> Vec<Item<'_>> {
     match entry {
-        Entry::Shown(images) => vec![Item::Said { role: Role::User, content: parts("", &images) }],
-        Entry::Said(message, images) => match (message.role, message.answers) {
+        Entry::Shown(images) => vec![Item::Message { role: Role::User, content: parts("", &images) }],
+        Entry::Message(message, images) => match (message.role, message.answers) {
             (Role::Tool, Some(id)) => {
                 let call_id = id.to_string();
                 vec![Item::Result { r#type: "function_call_output", call_id, output: &message.text }]
             }
-            _ => said(message, &images),
+            _ => message_items(message, &images),
         },
     }
 }
 
-fn said<'a>(message: &'a Message, images: &[&Image]) -> Vec<Item<'a>> {
+fn message_items<'a>(message: &'a Message, images: &[&Image]) -> Vec<Item<'a>> {
     let content = match images {
         [] => Content::Text(&message.text),
         images => parts(&message.text, images),
     };
     let silent = message.text.is_empty() && images.is_empty();
-    // A result of no call that is known is somebody's words.
+    // A result of an unknown call is a user's message.
     let role = if message.role == Role::Tool { Role::User } else { message.role };
-    let words = (!silent).then_some(Item::Said { role, content });
+    let text = (!silent).then_some(Item::Message { role, content });
     let calls = message.calls.iter().map(|call| Item::Call {
         r#type: "function_call",
         call_id: call.id.to_string(),
         name: &call.tool,
         arguments: &call.args,
     });
-    words.into_iter().chain(calls).collect()
+    text.into_iter().chain(calls).collect()
 }
 
 fn parts<'a>(text: &'a str, images: &[&Image]) -> Content<'a> {

@@ -15,7 +15,7 @@ fn decode(data: &[&str]) -> Result<Vec<Piece>, ModelError> {
 const COMPLETED: &str = r#"{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":7,"input_tokens_details":{"cached_tokens":5},"output_tokens":3}}}"#;
 
 #[test]
-fn a_conversation_with_calls_is_written_as_items_and_none_of_it_is_to_be_kept() {
+fn a_conversation_with_calls_is_written_as_unstored_items() {
     let (ask, body) = asked(RESPONSES, known(), &talk());
     assert_eq!(ask.http.url.as_str(), "https://host/v1/responses");
     let shown = json!({"type": "input_image", "image_url": "data:image/png;base64,iVBORw=="});
@@ -63,7 +63,7 @@ fn an_answer_ends_at_the_texts_that_the_provider_is_not_told_of() {
     assert_eq!(reader.ready(), [text("before ")]);
     reader.feed(said("ND after").as_bytes()).unwrap();
     assert!(reader.is_last());
-    assert_eq!(untold(reader.end()), [Piece::Done(Finish::StoppedAt(0))]);
+    assert_eq!(without_usage(reader.end()), [Piece::Done(Finish::StoppedAt(0))]);
 }
 
 #[test]
@@ -112,12 +112,12 @@ fn what_fragments_leave_out_is_taken_from_the_item_when_it_is_done() {
         Piece::CallEnd { index: 0 },
         Piece::Done(Finish::ToolUse),
     ];
-    assert_eq!(untold(decode(&data)), expected);
+    assert_eq!(without_usage(decode(&data)), expected);
 }
 
 // Holds P9-01.
 #[test]
-fn an_answer_that_only_the_last_event_says_is_read_and_one_that_was_said_is_not_repeated() {
+fn an_answer_in_the_last_event_is_read_once() {
     let last = r#"{"type":"response.completed","response":{"status":"completed","output":[
         {"type":"message","content":[{"type":"output_text","text":"hi"}]},
         {"type":"function_call","name":"x","arguments":"{}"}],"usage":{"input_tokens":7,"output_tokens":3}}}"#;
@@ -188,7 +188,7 @@ fn what_is_not_the_protocol_is_an_error_and_what_is_new_is_passed_over() {
         assert_eq!(decode(&[event]), Err(ModelError::InvalidJson), "{event}");
     }
     let new = r#"{"type":"response.something.new","delta":{"x":1},"item":{"type":"new"}}"#;
-    assert_eq!(untold(decode(&[new, COMPLETED])), [Piece::Done(Finish::Stop)]);
+    assert_eq!(without_usage(decode(&[new, COMPLETED])), [Piece::Done(Finish::Stop)]);
 }
 
 #[test]
@@ -201,11 +201,11 @@ fn a_whole_reply_is_read_like_a_stream_of_one() {
         Piece::CallEnd { index: 0 },
         Piece::Done(Finish::ToolUse),
     ];
-    assert_eq!(untold(read(RESPONSES, &[reply.as_bytes()])), expected);
+    assert_eq!(without_usage(read(RESPONSES, &[reply.as_bytes()])), expected);
     let (ask, _) = asked(RESPONSES, known(), &talk());
     let stopped = r#"{"status":"completed","output":[{"type":"message","content":[{"text":"a END b"},{"text":"c"}]},{"type":"function_call","name":"x","arguments":"{}"},{"type":"message","content":[{"text":"d"}]}]}"#;
     let expected = [text("a "), Piece::Done(Finish::StoppedAt(0))];
-    assert_eq!(untold(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
+    assert_eq!(without_usage(read_by(ask.reader(), &[stopped.as_bytes()])), expected);
     for broken in ["{", "[]", "{}", "{}x"] {
         assert_eq!(read(RESPONSES, &[broken.as_bytes()]), Err(ModelError::InvalidJson), "{broken}");
     }

@@ -1,14 +1,14 @@
-//! The reader's commands: what the first line of a message asks for. A pure function of the text; anything that is
-//! not clearly a command is a question.
+//! The reader's commands: the order in the first line of a message. A pure function of the text; anything that is not
+//! clearly a command is a question.
 
-/// What a message asks for.
+/// The command in a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Command<'a> {
     /// Say this.
     Echo(&'a str),
     /// Keep this.
     Remember(&'a str),
-    /// Find what was kept.
+    /// Find memories.
     Recall(&'a str),
     /// Run this with bash.
     Run(&'a str),
@@ -18,7 +18,7 @@ pub(super) enum Command<'a> {
     Write {
         /// The file.
         path: &'a str,
-        /// What is to be in it.
+        /// The content of the file.
         text: &'a str,
     },
     /// A command that lacks something; this is how it is written.
@@ -28,7 +28,7 @@ pub(super) enum Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// What this message asks for. Keywords may be written in capitals.
+    /// The command in this message. Keywords may be written in capitals.
     pub(super) fn parse(message: &'a str) -> Self {
         let message = message.trim();
         let colon = |keyword| after(message, keyword).and_then(|rest| rest.trim_start().strip_prefix(':'));
@@ -53,7 +53,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// What follows a keyword that the message begins with.
+/// The text after a keyword that the message begins with.
 fn after<'a>(message: &'a str, keyword: &str) -> Option<&'a str> {
     let (first, rest) = message.split_at_checked(keyword.len())?;
     let ends = rest.chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '_');
@@ -87,7 +87,7 @@ fn write(message: &str) -> Option<Command<'_>> {
     }
 }
 
-/// One word, or what stands between two quotes, and the rest.
+/// One word, or the text between two quotes, and the rest.
 fn path(rest: &str) -> Option<(&str, &str)> {
     for quote in ['"', '\''] {
         if let Some(quoted) = rest.strip_prefix(quote) {

@@ -1,13 +1,13 @@
-//! What the reader sees of a conversation: the last thing the person said, and what its own calls since then gave
-//! back. This is all of its state, so that it is the same program before and after a restart.
+//! The reader's view of a conversation: the last thing the person said, and the results of its own calls since then.
+//! This is all of its state, so that it is the same program before and after a restart.
 
-use super::result::Came;
+use super::result::CallOutcome;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::tool::ToolList;
 
 /// The current turn.
 pub(super) struct Turn<'a> {
-    /// What the person said last.
+    /// The person's last message.
     pub(super) question: &'a str,
     /// The calls since then, oldest first.
     pub(super) calls: Vec<Call<'a>>,
@@ -20,14 +20,14 @@ pub(super) struct Call<'a> {
     pub(super) tool: &'a str,
     /// Its arguments, JSON.
     pub(super) args: &'a str,
-    /// What it gave back, if anything.
+    /// Its output, if any.
     output: Option<&'a str>,
 }
 
 impl<'a> Call<'a> {
-    /// What came of it.
-    pub(super) fn came(&self) -> Came<'a> {
-        self.output.map_or(Came::Nothing, Came::of)
+    /// The result of the call.
+    pub(super) fn outcome(&self) -> CallOutcome<'a> {
+        self.output.map_or(CallOutcome::Nothing, CallOutcome::of)
     }
 
     /// One of its arguments.
@@ -54,7 +54,7 @@ impl<'a> Turn<'a> {
         Self { question, calls: calls.collect(), tools }
     }
 
-    /// Returns whether it was told of this tool.
+    /// Returns true if the request offers this tool.
     pub(super) fn has(&self, tool: &str) -> bool {
         self.tools.iter().any(|spec| spec.name.as_str() == tool)
     }
@@ -64,8 +64,8 @@ impl<'a> Turn<'a> {
         self.calls.iter().filter(move |call| call.tool == tool)
     }
 
-    /// What came of the last call of this tool, if it was asked for.
-    pub(super) fn came(&self, tool: &str) -> Option<Came<'a>> {
-        self.calls_of(tool).last().map(Call::came)
+    /// The result of the last call of this tool, if it was asked for.
+    pub(super) fn outcome(&self, tool: &str) -> Option<CallOutcome<'a>> {
+        self.calls_of(tool).last().map(Call::outcome)
     }
 }

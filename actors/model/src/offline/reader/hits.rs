@@ -1,7 +1,7 @@
-//! What grep gave back: lines with the words of a question, which files they stand in, and how rare each word is.
-//! Pure functions of text that a tool gave; a line that is no hit is passed over.
+//! The hits of grep: lines with the words of a question, the files they stand in, and how rare each word is. Pure
+//! functions of a tool's text; a line that is no hit is skipped.
 
-use super::words::{Fit, MOST, Words};
+use super::keywords::{Fit, Keywords, MOST};
 use std::collections::HashMap;
 
 /// Lines that count as one place.
@@ -14,7 +14,7 @@ pub(super) struct Hit<'a> {
     pub(super) file: &'a str,
     /// The line, from 1.
     pub(super) line: u32,
-    /// What stands there.
+    /// The line.
     pub(super) text: &'a str,
     /// How well it fits.
     pub(super) fit: Fit,
@@ -28,19 +28,19 @@ pub(super) struct Weights {
     all: f64,
 }
 
-/// What two words that stand together add, as part of what they are worth.
+/// The weight that two adjacent words add, as part of their own.
 const TOGETHER: f64 = 0.3;
-/// What a word that is there more than once adds, as part of what it is worth.
+/// The weight that a repeated word adds, as part of its own.
 const AGAIN: f64 = 0.15;
 /// Characters after which a text is worth half: in a long one any words are found somewhere.
 const HALF: f64 = 1500.0;
 
 /// The lines in grep's output, `file:line:text`, that have one of the words.
-pub(super) fn parse<'a>(output: &'a str, words: &Words) -> Vec<Hit<'a>> {
-    output.lines().filter_map(|line| hit(line, words)).filter(|hit| hit.fit.any()).collect()
+pub(super) fn parse<'a>(output: &'a str, keywords: &Keywords) -> Vec<Hit<'a>> {
+    output.lines().filter_map(|line| hit(line, keywords)).filter(|hit| hit.fit.any()).collect()
 }
 
-fn hit<'a>(line: &'a str, words: &Words) -> Option<Hit<'a>> {
+fn hit<'a>(line: &'a str, keywords: &Keywords) -> Option<Hit<'a>> {
     // A file's name may have a colon; the first number between two of them is taken for the line.
     for (at, _) in line.match_indices(':') {
         let (file, rest) = (line.get(..at)?, line.get(at + 1..)?);
@@ -48,7 +48,7 @@ fn hit<'a>(line: &'a str, words: &Words) -> Option<Hit<'a>> {
         if !file.is_empty()
             && let Ok(number) = number.parse()
         {
-            return Some(Hit { file, line: number, text, fit: words.fit(text) });
+            return Some(Hit { file, line: number, text, fit: keywords.fit(text) });
         }
     }
     None
@@ -56,10 +56,10 @@ fn hit<'a>(line: &'a str, words: &Words) -> Option<Hit<'a>> {
 
 impl Weights {
     /// Weights after the lines that were found, and of how many lines each word was found in.
-    pub(super) fn of(hits: &[Hit<'_>], words: &Words) -> Self {
+    pub(super) fn of(hits: &[Hit<'_>], keywords: &Keywords) -> Self {
         let total = count(hits.len());
         let mut weights = Self::default();
-        let slots = weights.each.iter_mut().zip(&mut weights.found).take(words.len()).enumerate();
+        let slots = weights.each.iter_mut().zip(&mut weights.found).take(keywords.len()).enumerate();
         for (index, (weight, found)) in slots {
             let with = hits.iter().filter(|hit| hit.fit.each.get(index).is_some_and(|s| *s > 0.0)).count();
             *found = with > 0;
@@ -75,8 +75,8 @@ impl Weights {
         if self.all > 0.0 { sum / self.all } else { 0.0 }
     }
 
-    /// What a text of so many characters is worth: what it covers, and something for words that stand together or
-    /// are there more than once.
+    /// The worth of a text of this many characters: its coverage, and something for words that stand together or are
+    /// there more than once.
     pub(super) fn worth(&self, fit: &Fit, characters: usize) -> f64 {
         let next = self.each.iter().skip(1);
         let pairs = self.each.iter().zip(next).zip(fit.beside).filter(|(_, together)| *together);
@@ -88,8 +88,8 @@ impl Weights {
     }
 
     /// The words that were found nowhere.
-    pub(super) fn missing<'a>(&self, words: &'a Words) -> Vec<&'a str> {
-        words.texts().zip(self.found).filter(|(_, found)| !found).map(|(word, _)| word).collect()
+    pub(super) fn missing<'a>(&self, keywords: &'a Keywords) -> Vec<&'a str> {
+        keywords.texts().zip(self.found).filter(|(_, found)| !found).map(|(word, _)| word).collect()
     }
 }
 
@@ -99,7 +99,7 @@ pub(super) fn count(number: usize) -> f64 {
 }
 
 /// The files in which the words stand closest together, best first.
-pub(super) fn files<'a>(hits: &[Hit<'a>], words: &Words, weights: &Weights) -> Vec<&'a str> {
+pub(super) fn files<'a>(hits: &[Hit<'a>], keywords: &Keywords, weights: &Weights) -> Vec<&'a str> {
     let mut by_file: HashMap<&str, Vec<&Hit<'_>>> = HashMap::new();
     for hit in hits {
         by_file.entry(hit.file).or_default().push(hit);
@@ -108,7 +108,7 @@ pub(super) fn files<'a>(hits: &[Hit<'a>], words: &Words, weights: &Weights) -> V
         .into_iter()
         .map(|(file, mut hits)| {
             hits.sort_by_key(|hit| hit.line);
-            let named = weights.covers(&words.fit(file));
+            let named = weights.covers(&keywords.fit(file));
             (best_window(&hits, weights) + 0.2 * named, file)
         })
         .collect();
@@ -131,31 +131,32 @@ mod tests {
 
     #[test]
     fn only_lines_that_are_hits_are_taken() {
-        let words = Words::of("router memory");
+        let keywords = Keywords::of("router memory");
         let output = "docs/a.md:12:the router: it routes\nb:c.md:3:memory\nno line fits; 3 files searched\n\
                       docs/a.md-13-around\n[... cut: there are more than these 500 hits; search for less ...]\n--\n:1:router";
-        let found: Vec<_> = parse(output, &words).iter().map(|hit| (hit.file, hit.line, hit.text)).collect();
+        let found: Vec<_> =
+            parse(output, &keywords).iter().map(|hit| (hit.file, hit.line, hit.text)).collect();
         assert_eq!(found, [("docs/a.md", 12, "the router: it routes"), ("b:c.md", 3, "memory")]);
     }
 
     #[test]
     fn the_file_with_the_rarer_words_close_together_comes_first() {
-        let words = Words::of("harbour office opens");
+        let keywords = Keywords::of("harbour office opens");
         let output = "a.md:1:the office\na.md:2:the office\na.md:90:the harbour\n\
                       b.md:7:harbour office\nb.md:9:it opens at nine\nc.md:1:an office opens";
-        let hits = parse(output, &words);
-        let weights = Weights::of(&hits, &words);
-        assert_eq!(files(&hits, &words, &weights), ["b.md", "c.md", "a.md"]);
-        assert!(weights.missing(&words).is_empty());
-        assert_eq!(Weights::of(&[], &words).missing(&words).len(), 3);
+        let hits = parse(output, &keywords);
+        let weights = Weights::of(&hits, &keywords);
+        assert_eq!(files(&hits, &keywords, &weights), ["b.md", "c.md", "a.md"]);
+        assert!(weights.missing(&keywords).is_empty());
+        assert_eq!(Weights::of(&[], &keywords).missing(&keywords).len(), 3);
     }
 
     proptest::proptest! {
         #[test]
         fn any_output_is_read_without_panic(output in "([a-z.:0-9é\n\\[-]|:1:word){0,80}") {
-            let words = Words::of("word other");
-            let hits = parse(&output, &words);
-            files(&hits, &words, &Weights::of(&hits, &words));
+            let keywords = Keywords::of("word other");
+            let hits = parse(&output, &keywords);
+            files(&hits, &keywords, &Weights::of(&hits, &keywords));
         }
     }
 }

@@ -2,14 +2,14 @@
 //! of text; a quote is always whole lines of the file, or says where a line was cut.
 
 use super::hits::{Hit, Weights, count};
-use super::words::{Fit, Words};
+use super::keywords::{Fit, Keywords};
 use std::collections::HashSet;
 
 /// Lines of a passage; of a longer paragraph the window that fits best is taken.
 const LINES: usize = 10;
 /// Characters from which on a passage takes no further line.
 const ENOUGH: usize = 900;
-/// What one line is worth is added by this part: words on one line have more to do with each other.
+/// The part of one line's worth that is added: words on one line have more to do with each other.
 const ONE_LINE: f64 = 0.25;
 /// The same of the words of a heading, for the first passage below it and for the others.
 const HEADING: [f64; 2] = [0.6, 0.3];
@@ -17,7 +17,7 @@ const HEADING: [f64; 2] = [0.6, 0.3];
 const NAMED: f64 = 0.2;
 /// Characters below which a passage says little.
 const SHORT: usize = 80;
-/// What the shortest is worth of what it would be.
+/// The worth of the shortest, as part of its full worth.
 const SHORTEST: f64 = 0.7;
 /// Two passages with this part of their words in common say the same.
 const ALIKE: f64 = 0.8;
@@ -44,9 +44,9 @@ pub(super) struct Passage {
 impl Passage {
     /// Returns whether two passages say the same in nearly the same words.
     pub(super) fn is_like(&self, other: &Self) -> bool {
-        let words =
+        let keywords =
             |passage: &Self| passage.quote.split_whitespace().map(str::to_owned).collect::<HashSet<_>>();
-        let (own, others) = (words(self), words(other));
+        let (own, others) = (keywords(self), keywords(other));
         let (shared, all) = (own.intersection(&others).count(), own.union(&others).count());
         count(shared) >= ALIKE * count(all)
     }
@@ -55,8 +55,8 @@ impl Passage {
 /// A question, and how much each of its words says.
 pub(super) struct Measure<'a> {
     /// Its words.
-    pub(super) words: &'a Words,
-    /// What they are worth.
+    pub(super) keywords: &'a Keywords,
+    /// Their weights.
     pub(super) weights: &'a Weights,
 }
 
@@ -74,13 +74,13 @@ struct Block {
 /// The passages of a file's text that have a word of the question.
 pub(super) fn of_text(file: &str, text: &str, measure: &Measure<'_>) -> Vec<Passage> {
     let lines: Vec<&str> = text.lines().collect();
-    let fits: Vec<Fit> = lines.iter().map(|line| measure.words.fit(line)).collect();
+    let fits: Vec<Fit> = lines.iter().map(|line| measure.keywords.fit(line)).collect();
     let document = Document { file, lines: &lines, fits: &fits, measure };
     let blocks = blocks(&lines, file.ends_with(".md") || file.ends_with(".markdown"));
     blocks.iter().filter_map(|block| document.passage(*block)).collect()
 }
 
-/// The same of the lines that grep gave, for what was not read of a file: all after so many lines.
+/// The same of grep's lines, for the unread part of a file: all after line `read`.
 pub(super) fn of_hits(file: &str, read: usize, hits: &[Hit<'_>], measure: &Measure<'_>) -> Vec<Passage> {
     let own =
         hits.iter().filter(|hit| hit.file == file && usize::try_from(hit.line).is_ok_and(|line| line > read));
@@ -93,7 +93,7 @@ pub(super) fn of_hits(file: &str, read: usize, hits: &[Hit<'_>], measure: &Measu
     .collect()
 }
 
-/// A file's text with what is known of each line.
+/// A file's text with the properties of each line.
 struct Document<'a> {
     file: &'a str,
     lines: &'a [&'a str],
@@ -108,7 +108,7 @@ impl Document<'_> {
             return None;
         }
         let fit = self.fit(from, to);
-        let mut score = worth + NAMED * self.adds(&fit, &self.measure.words.fit(self.file));
+        let mut score = worth + NAMED * self.adds(&fit, &self.measure.keywords.fit(self.file));
         let mut covers = fit;
         if let Some((heading, over)) = block.heading.and_then(|at| Some((at, self.fits.get(at)?))) {
             let [first, other] = HEADING;
@@ -147,7 +147,7 @@ impl Document<'_> {
         self.fits.get(from..to).unwrap_or_default().iter().fold(Fit::default(), |all, line| all.with(line))
     }
 
-    /// What some lines are worth by themselves.
+    /// The worth of some lines by themselves.
     fn worth(&self, from: usize, to: usize) -> f64 {
         let lines = || self.lines.get(from..to).unwrap_or_default().iter();
         let fits = self.fits.get(from..to).unwrap_or_default();
@@ -165,19 +165,19 @@ impl Document<'_> {
 
     fn quote(&self, from: usize, to: usize) -> String {
         let lines = self.lines.get(from..to).unwrap_or_default().iter();
-        let shown: Vec<String> = lines.map(|line| shorten(line, self.measure.words)).collect();
+        let shown: Vec<String> = lines.map(|line| shorten(line, self.measure.keywords)).collect();
         shown.join("\n").trim_end().to_owned()
     }
 }
 
 /// A line, or the part of it around the first word that fits.
-fn shorten(line: &str, words: &Words) -> String {
+fn shorten(line: &str, keywords: &Keywords) -> String {
     if line.chars().count() <= LINE {
         return line.to_owned();
     }
     let fits = |at: &usize| {
         let word = line.get(*at..).and_then(|rest| rest.split(|c: char| !c.is_alphanumeric()).next());
-        word.is_some_and(|word| words.fit(word).any())
+        word.is_some_and(|word| keywords.fit(word).any())
     };
     let hit = word_starts(line).find(fits).unwrap_or(0);
     let before = line.get(..hit).unwrap_or_default().chars().count();
@@ -223,7 +223,7 @@ fn blocks(lines: &[&str], markdown: bool) -> Vec<Block> {
     blocks
 }
 
-/// What a line does to the block before it.
+/// The effect of a line on the block before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     /// It goes on.
@@ -264,13 +264,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn best(file: &str, text: &str, question: &str) -> Option<Passage> {
-        let words = Words::of(question);
+        let keywords = Keywords::of(question);
         let lines: Vec<String> =
             (1..).zip(text.lines()).map(|(n, line)| format!("{file}:{n}:{line}")).collect();
         let output = lines.join("\n");
-        let hits = super::super::hits::parse(&output, &words);
-        let weights = Weights::of(&hits, &words);
-        let measure = Measure { words: &words, weights: &weights };
+        let hits = super::super::hits::parse(&output, &keywords);
+        let weights = Weights::of(&hits, &keywords);
+        let measure = Measure { keywords: &keywords, weights: &weights };
         of_text(file, text, &measure).into_iter().max_by(|a, b| a.score.total_cmp(&b.score))
     }
 

@@ -1,12 +1,12 @@
-//! Questions: search the workspace and memory for the question's words, read the files that fit best, quote the
-//! passages. Four steps at most, each known from the calls that stand in the conversation.
+//! Questions: search the workspace and memory for the question's words, read the best files, quote the passages. Four
+//! steps at most, each known from the calls that stand in the conversation.
 
 use super::conversation::{Call, Turn};
 use super::hits::{self, Hit, Weights};
+use super::keywords::Keywords;
 use super::passages::{self, Measure, Passage};
-use super::result::{self, Came, quoted};
-use super::words::Words;
-use crate::answer::{Reply, Wanted};
+use super::result::{self, CallOutcome, quoted};
+use crate::answer::{Reply, ToolCall};
 use serde_json::json;
 
 /// Lines that the search for any of the words gives at most: the tool's own bound.
@@ -28,27 +28,27 @@ const FIRST: usize = 2;
 /// Memories that are quoted.
 const MEMORIES: usize = 2;
 
-/// What this program says of itself when there is nothing to look for.
+/// The program's description of itself when there is nothing to look for.
 const ABOUT: &str = "I am offline/reader, a program that searches your files and your memory and quotes what fits. I am \
 not a chat model. Ask about something that stands in your files, or use one of these:\n\n\
 - echo: TEXT\n- remember: TEXT\n- recall WORDS\n- run: COMMAND\n- read PATH\n- write PATH: TEXT";
 
 /// The next step towards an answer.
 pub(super) fn answer(turn: &Turn<'_>, question: &str) -> Reply {
-    let words = Words::of(question);
-    if words.len() == 0 {
+    let keywords = Keywords::of(question);
+    if keywords.len() == 0 {
         return Reply::say(ABOUT);
     }
-    let searched = turn.came("grep").is_some() || turn.came("memory_query").is_some();
+    let searched = turn.outcome("grep").is_some() || turn.outcome("memory_query").is_some();
     if !searched {
-        return search(turn, &words);
+        return search(turn, &keywords);
     }
-    let found = Found::of(turn, &words);
-    if found.cut && words.len() > 1 && turn.calls_of("grep").count() == FIRST {
-        return Reply::ask(words.one().map(|pattern| grep(&pattern, FEWER)).collect());
+    let found = SearchResults::of(turn, &keywords);
+    if found.cut && keywords.len() > 1 && turn.calls_of("grep").count() == FIRST {
+        return Reply::ask(keywords.one().map(|pattern| grep(&pattern, FEWER)).collect());
     }
-    if turn.came("read").is_none() && turn.has("read") {
-        let reads: Vec<Wanted> = found.files().into_iter().map(read).collect();
+    if turn.outcome("read").is_none() && turn.has("read") {
+        let reads: Vec<ToolCall> = found.files().into_iter().map(read).collect();
         if !reads.is_empty() {
             return Reply::ask(reads);
         }
@@ -56,25 +56,25 @@ pub(super) fn answer(turn: &Turn<'_>, question: &str) -> Reply {
     Reply::say(found.answer(turn))
 }
 
-fn read(file: &str) -> Wanted {
-    Wanted::new("read", &json!({ "path": file, "maxSize": FILE_BYTES }))
+fn read(file: &str) -> ToolCall {
+    ToolCall::new("read", &json!({ "path": file, "maxSize": FILE_BYTES }))
 }
 
-fn grep(pattern: &str, most: impl Into<serde_json::Value>) -> Wanted {
-    Wanted::new("grep", &json!({ "pattern": pattern, "ignoreCase": true, "maxResults": most.into() }))
+fn grep(pattern: &str, most: impl Into<serde_json::Value>) -> ToolCall {
+    ToolCall::new("grep", &json!({ "pattern": pattern, "ignoreCase": true, "maxResults": most.into() }))
 }
 
 /// Asks for every line with one of the words, for those with two (which the first search's bound may leave out), and
 /// for memories.
-fn search(turn: &Turn<'_>, words: &Words) -> Reply {
+fn search(turn: &Turn<'_>, keywords: &Keywords) -> Reply {
     let mut calls = Vec::new();
     if turn.has("grep") {
-        calls.push(grep(&words.any(), LINES));
-        calls.extend(words.pairs().map(|pattern| grep(&pattern, FEWER)));
+        calls.push(grep(&keywords.any(), LINES));
+        calls.extend(keywords.pairs().map(|pattern| grep(&pattern, FEWER)));
     }
     if turn.has("memory_query") {
-        let query = words.texts().collect::<Vec<_>>().join(" ");
-        calls.push(Wanted::new("memory_query", &json!({ "query": query, "limit": super::MEMORIES })));
+        let query = keywords.texts().collect::<Vec<_>>().join(" ");
+        calls.push(ToolCall::new("memory_query", &json!({ "query": query, "limit": super::MEMORIES })));
     }
     if calls.is_empty() {
         return Reply::say(
@@ -84,23 +84,23 @@ fn search(turn: &Turn<'_>, words: &Words) -> Reply {
     Reply::ask(calls)
 }
 
-/// What the searches gave.
-struct Found<'a> {
-    words: &'a Words,
+/// The results of the searches.
+struct SearchResults<'a> {
+    keywords: &'a Keywords,
     hits: Vec<Hit<'a>>,
     weights: Weights,
     /// The search for any of the words found more lines than it gave.
     cut: bool,
 }
 
-impl<'a> Found<'a> {
-    fn of(turn: &Turn<'a>, words: &'a Words) -> Self {
-        let mut found = Self { words, hits: Vec::new(), weights: Weights::default(), cut: false };
+impl<'a> SearchResults<'a> {
+    fn of(turn: &Turn<'a>, keywords: &'a Keywords) -> Self {
+        let mut found = Self { keywords, hits: Vec::new(), weights: Weights::default(), cut: false };
         // How rare a word is, the search for any of them says; if that was cut, those for each alone.
         let mut rarity = Vec::new();
         for (index, call) in turn.calls_of("grep").enumerate() {
-            let Came::Output(output) = call.came() else { continue };
-            let hits = hits::parse(output, words);
+            let CallOutcome::Output(output) = call.outcome() else { continue };
+            let hits = hits::parse(output, keywords);
             match index {
                 0 => found.cut = output.lines().count() >= LINES,
                 FIRST => rarity.clear(),
@@ -111,26 +111,26 @@ impl<'a> Found<'a> {
             }
             found.hits.extend(hits);
         }
-        found.weights = Weights::of(&rarity, words);
+        found.weights = Weights::of(&rarity, keywords);
         found.hits.sort_by(|a, b| (a.file, a.line).cmp(&(b.file, b.line)));
         found.hits.dedup_by(|a, b| (a.file, a.line) == (b.file, b.line));
         found
     }
 
     fn files(&self) -> Vec<&'a str> {
-        let mut files = hits::files(&self.hits, self.words, &self.weights);
+        let mut files = hits::files(&self.hits, self.keywords, &self.weights);
         files.truncate(FILES);
         files
     }
 
-    /// The passages that fit best, best first. Of what was not read, the lines that grep gave.
+    /// The best passages, best first; for unread parts, grep's lines.
     fn passages(&self, turn: &Turn<'_>) -> Vec<Passage> {
-        let measure = Measure { words: self.words, weights: &self.weights };
+        let measure = Measure { keywords: self.keywords, weights: &self.weights };
         let mut all: Vec<Passage> = Vec::new();
         for file in self.files() {
             let call = turn.calls_of("read").find(|call| call.argument("path").as_deref() == Some(file));
-            let text = match call.map(Call::came) {
-                Some(Came::Output(text)) => text,
+            let text = match call.map(Call::outcome) {
+                Some(CallOutcome::Output(text)) => text,
                 _ => "",
             };
             all.extend(passages::of_text(file, text, &measure));
@@ -173,16 +173,17 @@ impl<'a> Found<'a> {
 
     /// Memories with a word of the question; memory itself finds by looser likeness.
     fn memories(&self, turn: &Turn<'_>) -> Vec<result::Memory> {
-        let Some(Came::Output(output)) = turn.came("memory_query") else { return Vec::new() };
-        let fits = |memory: &result::Memory| self.words.fit(&memory.content).any();
+        let Some(CallOutcome::Output(output)) = turn.outcome("memory_query") else { return Vec::new() };
+        let fits = |memory: &result::Memory| self.keywords.fit(&memory.content).any();
         result::memories(output).into_iter().filter(fits).collect()
     }
 
-    /// Which words stand in no file, if the searches themselves worked.
+    /// The words that stand in no file, if the searches themselves worked.
     fn absent(&self, turn: &Turn<'_>) -> Option<String> {
-        let mut searches = turn.calls_of("grep").map(Call::came).peekable();
-        let worked = searches.peek().is_some() && searches.all(|came| matches!(came, Came::Output(_)));
-        let missing = self.weights.missing(self.words);
+        let mut searches = turn.calls_of("grep").map(Call::outcome).peekable();
+        let worked =
+            searches.peek().is_some() && searches.all(|outcome| matches!(outcome, CallOutcome::Output(_)));
+        let missing = self.weights.missing(self.keywords);
         let named = missing.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
         (worked && !missing.is_empty()).then(|| format!("No file mentions {named}."))
     }
@@ -192,10 +193,10 @@ impl<'a> Found<'a> {
 fn failures(turn: &Turn<'_>) -> Vec<String> {
     let mut said: Vec<String> = Vec::new();
     for call in &turn.calls {
-        let came = call.came();
-        let told = came.told(call.tool);
-        if !matches!(came, Came::Output(_)) && !said.contains(&told) {
-            said.push(told);
+        let outcome = call.outcome();
+        let text = outcome.explanation(call.tool);
+        if !matches!(outcome, CallOutcome::Output(_)) && !said.contains(&text) {
+            said.push(text);
         }
     }
     said

@@ -1,18 +1,18 @@
-//! What a tool gave back, as a model can know it: from the text alone. A failed call's text begins with a word in
-//! brackets that says how it failed; everything else is the tool's output.
+//! A tool's result, as a model can know it: from the text alone. A failed call's text begins with a word in brackets
+//! that says how it failed; everything else is the tool's output.
 
 use serde_json::Value;
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came<'a> {
+pub(super) enum CallOutcome<'a> {
     /// Its output.
     Output(&'a str),
     /// It failed.
     Failed {
         /// How.
         how: How,
-        /// What was said about it.
+        /// The explanation.
         said: &'a str,
     },
     /// No result stands in the conversation.
@@ -26,12 +26,12 @@ pub(super) enum How {
     Refused,
     /// The tool failed, or its arguments were wrong.
     Error,
-    /// Whether it took effect is not known.
+    /// Its effect is not known.
     Unknown,
 }
 
-impl<'a> Came<'a> {
-    /// What this text of a tool says.
+impl<'a> CallOutcome<'a> {
+    /// The outcome that this text of a tool describes.
     pub(super) fn of(text: &'a str) -> Self {
         let marked = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         let Some((mark, said)) = marked else { return Self::Output(text) };
@@ -45,7 +45,7 @@ impl<'a> Came<'a> {
     }
 
     /// Why there is no output, in words for the person.
-    pub(super) fn told(&self, tool: &str) -> String {
+    pub(super) fn explanation(&self, tool: &str) -> String {
         match self {
             Self::Output(_) => String::new(),
             Self::Nothing => format!("The tool `{tool}` gave nothing back."),
@@ -63,7 +63,7 @@ impl<'a> Came<'a> {
 /// A memory that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// What is remembered.
+    /// The memory's content.
     pub(super) content: String,
     id: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(super) fn quoted(text: &str) -> String {
     text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The memories in what `memory_query` gave back: a JSON list of rows, or plain text, which is then one memory.
+/// The memories in the output of `memory_query`: a JSON list of rows, or plain text, which is then one memory.
 pub(super) fn memories(output: &str) -> Vec<Memory> {
     let output = output.trim();
     match serde_json::from_str::<Value>(output) {
@@ -102,7 +102,7 @@ fn row(row: &Value) -> Option<Memory> {
     Some(Memory { content, id: text("id") })
 }
 
-/// The exit status in the last line of what `bash` gave back, such as `[exit code 2]`.
+/// The exit status in the last line of the output of `bash`, such as `[exit code 2]`.
 pub(super) fn exit_status(output: &str) -> Option<i64> {
     let last = output.trim_end().lines().next_back()?.trim().trim_matches(['[', ']', '(', ')']);
     let (_, status) = last.split_once("exit code ").or_else(|| last.split_once("exit status "))?;
@@ -126,7 +126,8 @@ mod tests {
             ("an [ERROR] inside", None),
             ("", None),
         ] {
-            let failed = if let Came::Failed { how, .. } = Came::of(text) { Some(how) } else { None };
+            let failed =
+                if let CallOutcome::Failed { how, .. } = CallOutcome::of(text) { Some(how) } else { None };
             assert_eq!(failed, how, "{text}");
         }
     }

@@ -1,28 +1,28 @@
-//! The reader's laws: every command, what it does without a tool or with a failed one, and three questions over
+//! Tests of the reader: every command, its answer without a tool or with a failed one, and three questions over
 //! documents with the tools run by the test.
 
 use super::super::testing::{Asking, request};
 use super::answer;
-use crate::answer::{Reply, Wanted};
+use crate::answer::{Reply, ToolCall};
 use ipc_proto::model::Request;
 use regex::RegexBuilder;
 use serde_json::Value;
 
 const ALL: &[&str] = &["read", "write", "grep", "bash", "memory_write", "memory_query"];
 
-/// Documents of a workspace, and what is remembered.
-struct Desk {
+/// Documents of a workspace, and its memories.
+struct Fixture {
     files: Vec<(String, String)>,
     memory: &'static str,
 }
 
-impl Desk {
-    /// The documents of this folder's tests, and what docs/ says of this process.
+impl Fixture {
+    /// The documents of this folder's tests, and the page of docs/ about its models for tests.
     fn documents() -> Self {
         let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = std::fs::read_dir(here.join("tests/documents")).unwrap();
         let fixtures = folder.map(|entry| entry.unwrap().path());
-        let files = fixtures.chain([here.join("../../docs/guide/models.md")]);
+        let files = fixtures.chain([here.join("../../docs/reference/test-models.md")]);
         let named = files.map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             (name, std::fs::read_to_string(&path).unwrap())
@@ -30,7 +30,7 @@ impl Desk {
         Self { files: named.collect(), memory: "[]" }
     }
 
-    fn run(&self, call: &Wanted) -> String {
+    fn run(&self, call: &ToolCall) -> String {
         let args: Value = serde_json::from_str(&call.args).unwrap();
         match call.tool.as_str() {
             "grep" => self.grep(&args),
@@ -210,15 +210,15 @@ fn a_new_message_begins_a_new_turn() {
 
 #[test]
 fn three_questions_are_answered_from_the_files_with_file_and_line() {
-    let desk = Desk::documents();
+    let fixture = Fixture::documents();
     for (question, words, place) in [
         ("When does the harbour office open on Tuesdays?", "07:40", "harbour.md"),
         ("How many MiB may a script have at most?", "4 MiB", "models.md"),
         ("Who may repair the lantern of the lighthouse, and who pays?", "keeper", "lighthouse.md"),
     ] {
-        let (answer, asked) = desk.ask(question);
+        let (answer, asked) = fixture.ask(question);
         assert!(answer.contains(words) && answer.contains(place), "{question}\n{answer}");
-        assert!(desk.check(&answer) > 0, "{answer}");
+        assert!(fixture.check(&answer) > 0, "{answer}");
         let first = answer.find('>').unwrap();
         assert!(answer[first..].split("\n\n").next().unwrap().contains(words), "best first: {answer}");
         assert!(asked.iter().filter(|tool| *tool == "read").count() <= 3, "{asked:?}");
@@ -227,31 +227,32 @@ fn three_questions_are_answered_from_the_files_with_file_and_line() {
 
 #[test]
 fn a_rare_word_is_found_behind_more_lines_than_one_search_gives() {
-    let mut desk = Desk::documents();
-    desk.files.insert(0, ("a.log".to_owned(), "the lantern burns\n".repeat(2000)));
-    let (answer, asked) = desk.ask("Which keeper of the lantern orders parts?");
+    let mut fixture = Fixture::documents();
+    fixture.files.insert(0, ("a.log".to_owned(), "the lantern burns\n".repeat(2000)));
+    let (answer, asked) = fixture.ask("Which keeper of the lantern orders parts?");
     assert!(answer.contains("lighthouse.md:10") && !answer.contains("No file mentions"), "{answer}");
     assert_eq!(asked.iter().filter(|tool| *tool == "grep").count(), 6, "{asked:?}");
 }
 
 #[test]
-fn what_stands_behind_the_part_that_was_read_is_quoted_as_the_search_gave_it() {
-    let mut desk = Desk::documents();
+fn a_passage_beyond_the_read_part_is_quoted_from_the_search() {
+    let mut fixture = Fixture::documents();
     let log = format!("{}the zeppelin landed\n", "nothing today\n".repeat(50));
-    desk.files.push(("a.log".to_owned(), log));
+    fixture.files.push(("a.log".to_owned(), log));
     let mut asking = Asking::new(request(&[("user", "when did the zeppelin land")], ALL));
     let reply = asking.run(answer, |call| match call.tool.as_str() {
         "read" => "nothing today\nnothing today\n[... cut: the first 2 of 51 lines are shown ...]".to_owned(),
-        _ => desk.run(call),
+        _ => fixture.run(call),
     });
     assert!(reply.text.contains("> the zeppelin landed\n(a.log:51)"), "{}", reply.text);
 }
 
 #[test]
 fn what_is_remembered_is_quoted_beside_the_files_and_only_if_it_fits() {
-    let mut desk = Desk::documents();
-    desk.memory = r#"[{"id":"9","content":"the harbour master is Ines"},{"id":"8","content":"tea at five"}]"#;
-    let (answer, _) = desk.ask("Who is the harbour master?");
+    let mut fixture = Fixture::documents();
+    fixture.memory =
+        r#"[{"id":"9","content":"the harbour master is Ines"},{"id":"8","content":"tea at five"}]"#;
+    let (answer, _) = fixture.ask("Who is the harbour master?");
     assert!(
         answer.contains("> the harbour master is Ines\n(memory 9)") && !answer.contains("tea"),
         "{answer}"
@@ -260,23 +261,23 @@ fn what_is_remembered_is_quoted_beside_the_files_and_only_if_it_fits() {
 
 #[test]
 fn nothing_found_is_said_plainly() {
-    let (answer, asked) = Desk::documents().ask("xylophone quartets?");
+    let (answer, asked) = Fixture::documents().ask("xylophone quartets?");
     assert!(answer.starts_with("I found nothing about this."), "{answer}");
     assert!(answer.contains("No file mentions \"xylophone\", \"quartets\"."), "{answer}");
     assert!(!asked.contains(&"read".to_owned()));
-    let (answer, asked) = Desk::documents().ask("hello!");
+    let (answer, asked) = Fixture::documents().ask("hello!");
     assert!(answer.contains("not a chat model") && asked.is_empty(), "{answer}");
 }
 
 #[test]
 fn files_that_cannot_be_read_are_quoted_as_the_search_gave_them() {
-    let desk = Desk::documents();
+    let fixture = Fixture::documents();
     let mut asking = Asking::new(request(&[("user", "harbour office Tuesdays")], ALL));
     let reply = asking.run(answer, |call| match call.tool.as_str() {
         "read" => "[BLOCKED] not now".to_owned(),
-        _ => desk.run(call),
+        _ => fixture.run(call),
     });
-    assert!(reply.text.contains("07:40") && desk.check(&reply.text) > 0, "{}", reply.text);
+    assert!(reply.text.contains("07:40") && fixture.check(&reply.text) > 0, "{}", reply.text);
     assert!(reply.text.contains("The call of `read` was refused: not now"), "{}", reply.text);
 }
 

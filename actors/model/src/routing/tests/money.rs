@@ -1,10 +1,10 @@
-//! Budgets: what one that is used up does to a request, over the same models and ledger.
+//! Tests of budgets: the effect of a used one on a request, over the same models and ledger.
 
 use super::*;
 
 // Holds B-57.
 #[test]
-fn a_budget_that_is_used_up_blocks_before_anybody_is_asked_or_turns_to_the_cheaper_model() {
+fn a_used_budget_blocks_first_or_turns_to_the_cheaper_model() {
     run(async {
         let plays: &[(&str, &[Play])] = &[("a/1", &[well("dear")]), ("offline/x", &[well("cheap")])];
         let day = Budget { day: Some(15), ..Budget::default() };
@@ -24,7 +24,7 @@ fn a_budget_that_is_used_up_blocks_before_anybody_is_asked_or_turns_to_the_cheap
 
 // Holds P7-83.
 #[test]
-fn where_nobody_else_answers_money_that_is_only_set_aside_is_told_and_no_last_resort_is_turned_to() {
+fn reserved_money_is_reported_where_no_other_model_answers() {
     run(async {
         let plays: &[(&str, &[Play])] = &[
             ("a/1", &[vec![Waits(9), Ends]]),
@@ -64,6 +64,6 @@ fn a_budget_that_is_used_up_and_only_warns_is_told_once_with_each_answer() {
         assert_eq!(told(&world.ask("a/1").await), ["one"]);
         let over = "over the budget per day";
         assert_eq!(told(&world.ask("a/1").await), [over, "so far", "!a/1 LLM_TRUNCATED a/1", "two"]);
-        assert_eq!(world.desk.embed(texts("a/1"), None).await.unwrap().over, Some(Per::Day));
+        assert_eq!(world.dispatcher.embed(texts("a/1"), None).await.unwrap().over, Some(Per::Day));
     });
 }

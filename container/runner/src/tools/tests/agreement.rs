@@ -1,10 +1,10 @@
-//! What the schemas promise and what the tools take must be the same thing.
+//! Tests that the schemas and the types of the tools accept the same arguments.
 
-use super::super::{prepare, typed};
+use super::super::{TOOLS, prepare, typed};
 use super::refused;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use toolset::{specs, validate};
+use toolset::{jail_tools, specs, validate};
 
 #[test]
 fn every_spec_fits_the_bus_and_is_a_schema_this_crate_can_check() {
@@ -18,6 +18,13 @@ fn every_spec_fits_the_bus_and_is_a_schema_this_crate_can_check() {
         assert!(spec.schema.to_string().len() <= 8192, "{}", spec.name);
         assert!(!spec.check(&json!({"nonsense": 1})).unwrap_err().contains("not supported"), "{}", spec.name);
     }
+}
+
+#[test]
+fn each_tool_of_the_jail_has_one_schema_and_one_implementation() {
+    let schemas: Vec<_> = jail_tools::specs().iter().map(|spec| spec.name).collect();
+    assert_eq!(schemas, jail_tools::NAMES);
+    assert_eq!(schemas, TOOLS.each_ref().map(|listed| listed.name));
 }
 
 #[test]
@@ -157,7 +164,7 @@ proptest! {
         if validate::validate(&spec.schema, &args).is_ok()
             && let Err(said) = typed(spec.name, args)
         {
-            // What the types add beyond the schema names its field; an error of serde would not.
+            // Faults that the types add beyond the schema name the field; an error of serde would not.
             prop_assert!(said.starts_with('`'), "{}", said);
         }
     }

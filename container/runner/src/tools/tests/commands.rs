@@ -219,7 +219,8 @@ fn a_short_command_is_not_kept_waiting_by_the_loop() {
     let bench = Bench::new();
     let mut times: Vec<_> = (0..10).map(|_| bash(&bench, "true").duration_ms).collect();
     times.sort_unstable();
-    // The loop's longest sleep is 20 ms; the quickest of ten says what the loop costs, the others what the machine does.
+    // The loop's longest sleep is 20 ms; the quickest of ten shows the cost of the loop, the others that of the
+    // machine.
     assert!(times[0] < 15, "{times:?} ms");
 }
 

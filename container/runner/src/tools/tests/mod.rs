@@ -15,7 +15,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A workspace, a readable root beside it and what lies outside both.
+/// A workspace, a readable root beside it and files outside both.
 struct Bench {
     dir: TempDir,
     context: Context,
@@ -73,7 +73,7 @@ impl Bench {
         outcome.output
     }
 
-    /// Runs a call that must fail, and gives its code and what it said.
+    /// Runs a call that must fail, and returns its code and its text.
     fn fails(&self, tool: &str, args: Value) -> (&'static str, String) {
         let outcome = self.run(tool, args);
         assert!(!outcome.ok, "{}", outcome.output);
@@ -81,7 +81,7 @@ impl Bench {
     }
 }
 
-/// What a call that must not pass validation is answered.
+/// The answer to a call that must not pass validation.
 fn refused(tool: &str, args: &Value) -> String {
     prepare(tool, &args.to_string()).expect_err("must not pass validation")
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-/// What takes seconds to search: 50 names of one file of 9.9 MB.
+/// A folder that takes seconds to search: 50 names of one file of 9.9 MB.
 fn much(bench: &Bench) {
     bench.put("b", "aaaaaaaaab\n".repeat(900_000));
     for n in 0..50 {

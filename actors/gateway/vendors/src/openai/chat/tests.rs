@@ -6,8 +6,8 @@ use crate::fault::{Dialect, Kind};
 use ipc_proto::model::{Choice, Finish};
 use serde_json::json;
 
-fn wish(body: &Value) -> Result<Wish, Fault> {
-    body::decode::<Ask>(body.to_string().as_bytes())?.wish()
+fn chat(body: &Value) -> Result<ChatRequest, Fault> {
+    body::decode::<Ask>(body.to_string().as_bytes())?.chat()
 }
 
 fn asked(messages: Value) -> Value {
@@ -16,7 +16,7 @@ fn asked(messages: Value) -> Value {
 
 #[test]
 fn a_conversation_with_tools_and_images_arrives_as_it_was_sent() {
-    let wish = wish(&json!({
+    let chat = chat(&json!({
         "model": "a/b", "max_tokens": 9, "max_completion_tokens": 7, "temperature": 0.5, "stop": ["x", "y"],
         "tool_choice": "required", "parallel_tool_calls": true, "user": "u-1", "seed": 3,
         "tools": [{"type": "function", "function": {"name": "read", "description": "reads", "strict": true,
@@ -35,7 +35,7 @@ fn a_conversation_with_tools_and_images_arrives_as_it_was_sent() {
         ],
     }))
     .unwrap();
-    let request = wish.request;
+    let request = chat.request;
     let roles: Vec<Role> = request.messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::System, Role::User, Role::Assistant, Role::Tool]);
     assert_eq!(request.messages[1].text.as_str(), "look\nhere");
@@ -43,7 +43,7 @@ fn a_conversation_with_tools_and_images_arrives_as_it_was_sent() {
     assert_eq!(request.messages[3].answers, Some(request.messages[2].calls[0].id));
     assert_eq!((request.max_output, request.temperature, request.stop.len()), (7, Some(500), 2));
     assert_eq!((&request.choice, request.tools[0].name.as_str()), (&Choice::Some, "read"));
-    assert_eq!(wish.conversation.as_deref(), Some("u-1"));
+    assert_eq!(chat.conversation.as_deref(), Some("u-1"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
         (with("tools", json!([{"type": "function"}])), "tools[0].function"),
         (with("response_format", json!({"type": "xml"})), "response_format"),
     ] {
-        let fault = wish(&body).unwrap_err();
+        let fault = chat(&body).unwrap_err();
         assert_eq!(fault.kind(), Kind::Bad);
         assert_eq!(fault.json(Dialect::OpenAi, "")["error"]["param"], param, "{body}");
     }
@@ -128,7 +128,7 @@ fn a_whole_completion_has_the_vendor_s_shape() {
 
 // Holds P3-19.
 #[test]
-fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_done() {
+fn a_stream_begins_with_the_role_and_ends_with_reason_usage_and_done() {
     let events = stream(&mut Chat::new("a/b", true, false), &["he", "llo"], &[call()], Finish::ToolUse);
     let deltas: Vec<&Value> = events.iter().map(|(_, data)| &data["choices"][0]["delta"]).collect();
     let id = format!("call_{}", "07".repeat(16));
@@ -154,9 +154,9 @@ fn a_stream_begins_with_the_role_and_ends_with_a_reason_the_cost_and_the_word_do
 proptest::proptest! {
     // Holds P3-20.
     #[test]
-    fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
+    fn any_body_is_a_request_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         for body in [bytes, text.clone().into_bytes(), json!({"model": text, "messages": [{"role": text}]}).to_string().into()] {
-            let answer = body::decode::<Ask>(&body).and_then(Ask::wish);
+            let answer = body::decode::<Ask>(&body).and_then(Ask::chat);
             if let Err(fault) = answer {
                 proptest::prop_assert!(fault.json(Dialect::OpenAi, "")["error"]["message"].is_string());
             }

@@ -9,7 +9,7 @@ use ipc_proto::ids::TurnId;
 use ipc_proto::model::{Finish, Usage};
 use serde_json::{Map, Value, json};
 
-/// What stands before a response's id.
+/// The prefix of a response's id.
 pub const RESPONSE: &str = "resp_";
 
 /// The id of a response that this turn gave.
@@ -22,7 +22,7 @@ pub fn response_id(turn: TurnId, conversation: Option<&str>) -> String {
     )
 }
 
-/// What a response says of its request.
+/// The part of a request that its response repeats.
 #[derive(Debug, Default)]
 pub struct Echo {
     pub(super) model: String,
@@ -207,7 +207,7 @@ impl Writer for Responses {
 
     fn compose(&mut self, whole: &Whole) -> Value {
         if !whole.text.is_empty() || whole.calls.is_empty() {
-            // What was said before a call is whole.
+            // Text before a call is whole.
             let status = if whole.calls.is_empty() { status(whole.finish) } else { "completed" };
             self.output.push(message(&ids::fresh("msg_"), status, &whole.text));
         }

@@ -7,8 +7,8 @@ use crate::fault::{Dialect, Kind};
 use ipc_proto::model::Finish;
 use serde_json::json;
 
-fn wish(body: &Value) -> Result<Wish, Fault> {
-    body::decode::<Ask>(body.to_string().as_bytes())?.wish()
+fn chat(body: &Value) -> Result<ChatRequest, Fault> {
+    body::decode::<Ask>(body.to_string().as_bytes())?.chat()
 }
 
 fn writer() -> Responses {
@@ -17,11 +17,11 @@ fn writer() -> Responses {
 
 #[test]
 fn text_and_lists_of_items_arrive_as_they_were_sent() {
-    let plain = wish(&json!({"model": "a/b", "instructions": "be brief", "input": "hello"})).unwrap();
+    let plain = chat(&json!({"model": "a/b", "instructions": "be brief", "input": "hello"})).unwrap();
     let said: Vec<(Role, &str)> =
         plain.request.messages.iter().map(|message| (message.role, message.text.as_str())).collect();
     assert_eq!(said, [(Role::System, "be brief"), (Role::User, "hello")]);
-    let listed = wish(&json!({
+    let listed = chat(&json!({
         "model": "a/b", "max_output_tokens": 9, "previous_response_id": "resp_1", "store": false,
         "tools": [{"type": "function", "name": "read", "parameters": {}, "strict": false}, {"type": "web_search"}],
         "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
@@ -98,7 +98,7 @@ fn what_cannot_be_done_is_refused_by_the_name_of_its_field() {
             "text.format.schema",
         ),
     ] {
-        let fault = wish(&body).unwrap_err();
+        let fault = chat(&body).unwrap_err();
         assert_eq!(fault.kind(), Kind::Bad);
         assert_eq!(fault.json(Dialect::OpenAi, "")["error"]["param"], param, "{body}");
     }
@@ -140,7 +140,7 @@ fn a_response_says_of_its_request_what_was_asked() {
 fn a_client_with_tools_of_the_vendor_s_own_goes_on_without_them() {
     let sent =
         json!({"model": "a/b", "input": "x", "tools": [{"type": "web_search"}], "tool_choice": "required"});
-    assert_eq!(wish(&sent).unwrap().request.choice, ipc_proto::model::Choice::Auto);
+    assert_eq!(chat(&sent).unwrap().request.choice, ipc_proto::model::Choice::Auto);
 }
 
 // Holds P3-19.
@@ -193,9 +193,9 @@ fn a_stream_that_says_nothing_fails_or_is_cut_still_has_its_end() {
 proptest::proptest! {
     // Holds P3-20.
     #[test]
-    fn any_body_at_all_is_a_wish_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
+    fn any_body_is_a_request_or_refused_in_the_vendor_s_form(bytes: Vec<u8>, text in ".{0,80}") {
         for body in [bytes, json!({"model": "m", "input": [{"type": text, "content": text}]}).to_string().into()] {
-            if let Err(fault) = body::decode::<Ask>(&body).and_then(Ask::wish) {
+            if let Err(fault) = body::decode::<Ask>(&body).and_then(Ask::chat) {
                 proptest::prop_assert!(fault.json(Dialect::OpenAi, "")["error"]["message"].is_string());
             }
         }

@@ -1,0 +1,137 @@
+//! The interface of runners: each call goes to its connection's actor, or to the program that it runs.
+
+use crate::passthrough::program::Program;
+use crate::runner::connection::{Connection, Message};
+use crate::state::blocked_on::BlockedOn;
+use crate::state::context::GateContext;
+use ipc_proto::engine::{EngineEvent, STATE, Token};
+use ipc_proto::gate::RelayError;
+use ipc_proto::ids::{CallId, TurnId};
+use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
+use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES, Task};
+use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, RunnerGate, Work};
+use ipc_proto::tool::ToolResult;
+use ipc_proto::{Blob, List, Text};
+use kit::Edge;
+use ractor::{Actor, ActorRef, RpcReplyPort};
+use tarpc::context::Context;
+
+/// Serves one runner. When its socket closes, everything under way for it ends.
+pub(crate) async fn serve_runner(gate: GateContext, turn: TurnId, edge: Edge) {
+    let replaced = gate.runners.register(turn);
+    let (program, blocked_on) = (Program::new(gate.clone(), turn), BlockedOn::default());
+    let arguments = (gate, turn, replaced, blocked_on.clone());
+    let Ok((connection, ended)) = Connection::spawn(None, Connection, arguments).await else {
+        return;
+    };
+    let runner = Runner { connection: connection.clone(), program: program.clone(), blocked_on };
+    edge.serve(runner_gate::FRAME_BOUND, runner.serve()).await;
+    connection.stop(None);
+    program.end_all().await;
+    drop(ended.await);
+}
+
+#[derive(Clone)]
+struct Runner {
+    connection: ActorRef<Message>,
+    /// The requests of a person's own program. The manifest's table says which runners may send them.
+    program: Program,
+    /// The processes that its turn waits for.
+    blocked_on: BlockedOn,
+}
+
+impl Runner {
+    async fn ask<T: Send + 'static>(
+        &self,
+        message: impl FnOnce(RpcReplyPort<Result<T, GateError>>) -> Message,
+    ) -> Result<T, GateError> {
+        let (reply, answer) = ractor::concurrency::oneshot();
+        self.connection.cast(message(reply.into())).map_err(|_| GateError::Over)?;
+        answer.await.map_err(|_| GateError::Over)?
+    }
+}
+
+impl RunnerGate for Runner {
+    async fn work(self, _: Context) -> Result<Work, GateError> {
+        let work = self.ask(Message::Work).await?;
+        if matches!(work.task, Task::Run(_)) || work.engine.is_some() {
+            self.program.begin(self.ask(Message::Requester).await?);
+        }
+        Ok(work)
+    }
+
+    async fn start_completion(
+        self,
+        _: Context,
+        system: Text<131_072>,
+        messages: List<ModelMessage, 1024>,
+    ) -> Result<List<ModelMessage, STEERING_MESSAGES>, GateError> {
+        self.ask(|reply| Message::StartCompletion(system.into_string(), messages.into_vec(), reply)).await
+    }
+
+    async fn poll_completion(self, _: Context) -> Result<CompletionState, GateError> {
+        self.ask(Message::PollCompletion).await
+    }
+
+    async fn effect(self, _: Context, call: CallId) -> Result<ToolResult, GateError> {
+        self.ask(|reply| Message::Effect(call, reply)).await
+    }
+
+    async fn result(self, _: Context, result: ToolResult) -> Result<ToolResult, GateError> {
+        self.ask(|reply| Message::Result(result, reply)).await
+    }
+
+    async fn progress(self, _: Context, call: CallId, line: Text<256>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Progress(call, line, reply)).await
+    }
+
+    async fn output(self, _: Context, error: bool, bytes: Blob<32_768>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Output(error, bytes, reply)).await
+    }
+
+    async fn run_models(self, _: Context) -> Result<List<ModelName, 256>, RelayError> {
+        self.program.models().await
+    }
+
+    async fn run_ask(self, _: Context, request: Request) -> Result<StreamId, RelayError> {
+        self.blocked_on.scope(self.program.ask(request)).await
+    }
+
+    async fn run_pull(
+        self,
+        _: Context,
+        stream: StreamId,
+        credit: u16,
+    ) -> Result<List<Piece, 64>, RelayError> {
+        self.blocked_on.scope(self.program.pull(stream, credit)).await
+    }
+
+    async fn run_end(self, _: Context, stream: StreamId) {
+        self.program.end(stream).await;
+    }
+
+    async fn run_count(self, _: Context, request: Request) -> Result<u32, RelayError> {
+        self.program.count(request).await
+    }
+
+    async fn run_input(self, _: Context, from: u64) -> Result<Input, GateError> {
+        self.program.input(from).await
+    }
+
+    async fn engine(self, _: Context, events: List<EngineEvent, 64>) -> Result<(), GateError> {
+        self.ask(|reply| Message::Engine(events.into_vec(), reply)).await
+    }
+
+    async fn steering(self, _: Context) -> Result<List<Text<STEERING_BOUND>, STEERING_MESSAGES>, GateError> {
+        self.ask(Message::Steering).await
+    }
+
+    async fn save_engine_state(self, _: Context, token: Token, state: Blob<STATE>) -> Result<(), GateError> {
+        self.ask(|reply| Message::SaveEngineState(token, state, reply)).await
+    }
+
+    async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {
+        let spent = self.program.spent();
+        self.ask(|reply| Message::Finish(ending, spent, reply)).await
+    }
+}

@@ -1,0 +1,160 @@
+//! The owner's services: which of them an agent may call by which tool, and the request that a call becomes.
+
+use ipc_proto::config::Service;
+use ipc_proto::credproxy::{At, Header, PLACEHOLDER, Request, Verb};
+use ipc_proto::tool::ToolCall;
+use ipc_proto::{Blob, List, Name, Text};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The tool for services with a key, and the one for those with a login.
+const TOOLS: [&str; 2] = ["http_call", "oauth_call"];
+
+/// Returns true if this tool calls services.
+pub(crate) fn calls(tool: &str) -> bool {
+    TOOLS.contains(&tool)
+}
+
+/// Checks that the agent may make this call: to a service that names the agent, by this tool, with a verb and a path of the
+/// service. The error names the valid ones.
+pub(crate) fn fits(
+    services: &BTreeMap<String, Service>,
+    agent: &str,
+    tool: &str,
+    args: &Map<String, Value>,
+) -> Result<(), String> {
+    if !calls(tool) {
+        return Ok(());
+    }
+    let own = |service: &Service| of(service, tool, agent);
+    let Some(service) = services.get(text(args, "service")).filter(|service| own(service)) else {
+        let names: Vec<&str> =
+            services.iter().filter(|(_, service)| own(service)).map(|(name, _)| name.as_str()).collect();
+        return Err(format!(
+            "{tool}: there is no such service for this agent; there are {}",
+            names.join(", ")
+        ));
+    };
+    built(service, args, None).map(drop).map_err(|why| format!("{tool}: {why}"))
+}
+
+/// A tool's description for the model, with the services that this agent may call by it.
+pub(crate) fn described(
+    services: &BTreeMap<String, Service>,
+    agent: &str,
+    tool: &str,
+    description: &str,
+) -> String {
+    let mut text = description.to_owned();
+    let own = services.iter().filter(|(_, service)| of(service, tool, agent));
+    for (name, service) in own.filter(|_| calls(tool)) {
+        let verbs: Vec<&str> = service.verbs.iter().map(|verb| verb.word()).collect();
+        let paths = if service.paths.is_empty() { "any path".to_owned() } else { service.paths.join(", ") };
+        let _ = write!(text, "\nService {name}: {} {paths}. {}", verbs.join("/"), service.description);
+    }
+    text
+}
+
+fn of(service: &Service, tool: &str, agent: &str) -> bool {
+    let [keyed, logged_in] = TOOLS;
+    let by = if service.oauth { logged_in } else { keyed };
+    tool == by && service.agents.iter().any(|one| one == agent)
+}
+
+/// The request, with a placeholder for the secret. `call` identifies the request for a service that takes an idempotency key.
+pub(crate) fn built(
+    service: &Service,
+    args: &Map<String, Value>,
+    call: Option<&ToolCall>,
+) -> Result<Request, String> {
+    let verb = verb(text(args, "method"));
+    let path = text(args, "path");
+    if !service.verbs.contains(&verb) {
+        let valid: Vec<&str> = service.verbs.iter().map(|verb| verb.word()).collect();
+        return Err(format!("the service is not called by {}; valid are {}", verb.word(), valid.join(", ")));
+    }
+    let plain = path.bytes().all(|byte| byte.is_ascii_graphic() && !br#"?#"<>^`{|}"#.contains(&byte));
+    if !plain || !address::reads_one_way(path) {
+        return Err(
+            "path: it begins with a slash, without a query, without segments of dots, and what is not plain \
+                    ASCII is percent-encoded"
+                .to_owned(),
+        );
+    }
+    let under =
+        service.paths.is_empty() || address::leads_under(path, service.paths.iter().map(String::as_str));
+    if !under {
+        return Err(format!("the path is outside of those of the service: {}", service.paths.join(", ")));
+    }
+    if Value::Object(args.clone()).to_string().contains(PLACEHOLDER) {
+        return Err("the arguments hold the mark of a secret, which only the host places".to_owned());
+    }
+    let at = service.secret.as_ref().map(|placement| &placement.at);
+    let body = body(args, at)?;
+    let url = format!("{}{path}{}", service.base_url, query(args, at)?);
+    Ok(Request {
+        verb,
+        url: Text::new(url).map_err(|_| "path and query together are too long".to_owned())?,
+        headers: headers(service, body.is_empty(), call),
+        body: Blob::new(body).map_err(|_| "the body is too long".to_owned())?,
+        secret: service.secret.clone(),
+    })
+}
+
+/// The query with its question mark; empty where there is none.
+fn query(args: &Map<String, Value>, at: Option<&At>) -> Result<String, String> {
+    let given = args.get("query").and_then(Value::as_object);
+    let mut pairs = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in given.into_iter().flatten() {
+        pairs.append_pair(name, value.as_str().unwrap_or_default());
+    }
+    if let Some(At::Query { name }) = at {
+        if given.is_some_and(|given| given.keys().any(|key| key.eq_ignore_ascii_case(name))) {
+            return Err(format!("query: {name} is the host's to set"));
+        }
+        pairs.append_pair(name, PLACEHOLDER);
+    }
+    let query = pairs.finish();
+    Ok(if query.is_empty() { query } else { format!("?{query}") })
+}
+
+/// The body as JSON; empty where the call has none and no secret is placed there.
+fn body(args: &Map<String, Value>, at: Option<&At>) -> Result<Vec<u8>, String> {
+    let mut body = args.get("body").and_then(Value::as_object).cloned();
+    if let Some(At::Field { name }) = at {
+        let body = body.get_or_insert_default();
+        if body.insert(name.to_string(), Value::from(PLACEHOLDER)).is_some() {
+            return Err(format!("body: {name} is the host's to set"));
+        }
+    }
+    Ok(body.map(|body| Value::Object(body).to_string().into_bytes()).unwrap_or_default())
+}
+
+fn headers(service: &Service, empty: bool, call: Option<&ToolCall>) -> List<Header, 16> {
+    let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
+    let mut headers = vec![header("accept", "application/json, text/*;q=0.9, */*;q=0.1")];
+    if !empty {
+        headers.push(header("content-type", "application/json"));
+    }
+    // After a crash, the same call has the same id.
+    if let (Some(name), Some(call)) = (&service.idempotency_header, call) {
+        headers.push(header(name, &call.id.to_string()));
+    }
+    List::clip(headers)
+}
+
+pub(crate) fn verb(name: &str) -> Verb {
+    Verb::ALL.into_iter().find(|verb| verb.word() == name).unwrap_or_default()
+}
+
+pub(crate) const fn reads(verb: Verb) -> bool {
+    matches!(verb, Verb::Get | Verb::Head)
+}
+
+pub(crate) fn text<'a>(args: &'a Map<String, Value>, key: &str) -> &'a str {
+    args.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

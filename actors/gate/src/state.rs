@@ -1,0 +1,13 @@
+//! The state that all connections share, split by its subject. Nothing here knows of a turn, a request or a policy's verdict.
+
+pub(crate) mod alerts;
+pub(crate) mod blocked_on;
+pub(crate) mod callers;
+pub(crate) mod context;
+pub(crate) mod deferred_audit;
+pub(crate) mod errors;
+pub(crate) mod policy_files;
+pub(crate) mod quota;
+pub(crate) mod rates;
+pub(crate) mod reranks;
+pub(crate) mod runners;

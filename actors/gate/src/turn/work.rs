@@ -1,0 +1,73 @@
+//! The work that a runner is given, and the tools of its agent.
+
+use crate::services;
+use crate::state::context::GateContext;
+use crate::state::errors::{down, router_refusal};
+use crate::turn::context::TurnContext;
+use ipc_proto::model::{Message, Role};
+use ipc_proto::router::{self, Task};
+use ipc_proto::runner_gate::{GateError, Work};
+use ipc_proto::tool::{ToolList, ToolSpec};
+use ipc_proto::{List, Name, Text, engine};
+
+/// The work of a runner. `again` calls of the last reply are released once more, and the runner counts them.
+pub(crate) fn work_of(gate: &GateContext, context: &TurnContext, replayed: Vec<Message>, again: u32) -> Work {
+    let limits = &context.agent.limits;
+    let runs = context.engine().is_some() || matches!(context.turn.task, Task::Run(_));
+    let seconds = if runs { limits.run_seconds } else { limits.seconds };
+    let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
+    // Memories come right before the message, so that a provider's cache of the conversation's beginning stays valid.
+    let recalled = context.recalled.as_deref().map(|text| Message::text(Role::User, text));
+    let message = Message::text(Role::User, &context.turn.content.plain());
+    let bound = |tool: &String| {
+        let capability = gate.catalogue.get(tool)?;
+        Some((Name::clip(tool), capability.execution.timeout))
+    };
+    Work {
+        task: context.turn.task.clone(),
+        prompt: Text::clip(&format!("{}\n\n{}\n", context.agent.prompt, context.session.canary)),
+        messages: List::clip(history.chain(recalled).chain([message]).chain(replayed)),
+        tools: tools(gate, context),
+        tool_calls: limits.tool_calls.saturating_sub(context.calls.asked().saturating_sub(again)),
+        tool_failures: limits.tool_failures,
+        wall_ms: seconds.saturating_mul(1000),
+        tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
+        engine: None,
+    }
+}
+
+/// The engine that answers the message, if one does, with its saved state.
+pub(crate) async fn engine_of(
+    gate: &GateContext,
+    context: &TurnContext,
+) -> Result<Option<Box<engine::Work>>, GateError> {
+    let Some(engine) = context.engine() else {
+        return Ok(None);
+    };
+    let (turn, name) = (context.turn.id, &engine.name);
+    let saved = gate.router.call(&router::method::engine_state, |router, rpc| {
+        let name = name.clone();
+        async move { router.engine_state(rpc, turn, name).await }
+    });
+    let saved = saved.await.map_err(|_| down("router"))?.map_err(|error| router_refusal(&error))?;
+    let history = u32::try_from(context.turn.history.len()).unwrap_or(u32::MAX);
+    let recalled = context.recalled.is_some();
+    Ok(Some(Box::new(engine::Work { engine: engine.clone(), kept: saved, history, recalled })))
+}
+
+/// The tools that this agent has.
+pub(crate) fn tools(gate: &GateContext, context: &TurnContext) -> ToolList {
+    let specs =
+        toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
+    List::clip(specs.map(|spec| ToolSpec {
+        name: Name::clip(spec.name),
+        description: Text::clip(&services::described(
+            &gate.settings.services,
+            &context.turn.agent,
+            spec.name,
+            spec.description,
+        )),
+        schema: Text::clip(&spec.schema.to_string()),
+        in_jail: spec.in_jail,
+    }))
+}

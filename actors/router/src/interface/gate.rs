@@ -1,0 +1,98 @@
+//! Requests of the gate: turns, their steps, events and ends.
+
+use super::Reply;
+use crate::state::RouterState;
+use crate::state::requests::NewStep;
+use ipc_proto::approval::{Question, State};
+use ipc_proto::engine::{STATE, SavedState, Token};
+use ipc_proto::ids::{ApprovalId, TurnId};
+use ipc_proto::label::Label;
+use ipc_proto::router::{Finished, Input, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
+use ipc_proto::{Blob, List, Name};
+
+/// A request of the gate: turns, their steps, events and ends, with the port for its answer.
+pub(crate) enum GateRequest {
+    Take {
+        turn: TurnId,
+        budget: u32,
+        reply: Reply<Turn>,
+    },
+    Step {
+        turn: TurnId,
+        new: Box<NewStep>,
+        reply: Reply<()>,
+    },
+    Emit {
+        turn: TurnId,
+        from: u64,
+        events: List<TurnEvent, 64>,
+        blocked_on: List<Name, 4>,
+        reply: Reply<u64>,
+    },
+    Finish {
+        turn: TurnId,
+        finished: Box<Finished>,
+        reply: Reply<()>,
+    },
+    Ask {
+        turn: TurnId,
+        question: Box<Question>,
+        reply: Reply<()>,
+    },
+    AnswerOf {
+        turn: TurnId,
+        id: ApprovalId,
+        reply: Reply<State>,
+    },
+    SteeringMessages {
+        turn: TurnId,
+        reply: Reply<List<SteeringMessage, STEERING_MESSAGES>>,
+    },
+    Labels {
+        turn: TurnId,
+        reply: Reply<(Label, Label)>,
+    },
+    FetchInput {
+        turn: TurnId,
+        from: u64,
+        reply: Reply<Input>,
+    },
+    EngineState {
+        turn: TurnId,
+        engine: Name,
+        reply: Reply<Option<SavedState>>,
+    },
+    StoreEngineState {
+        turn: TurnId,
+        engine: Name,
+        token: Token,
+        state: Blob<STATE>,
+        reply: Reply<()>,
+    },
+}
+
+impl RouterState {
+    /// Handles one of them.
+    pub(crate) fn gate_request(&mut self, request: GateRequest) {
+        match request {
+            GateRequest::Take { turn, budget, reply } => drop(reply.send(self.take(turn, budget))),
+            GateRequest::Step { turn, new, reply } => self.step(turn, *new, reply),
+            GateRequest::Emit { turn, from, events, blocked_on, reply } => {
+                self.set_blocked_on(turn, blocked_on);
+                self.emit(turn, from, events, reply);
+            }
+            GateRequest::Finish { turn, finished, reply } => self.finish(turn, *finished, reply),
+            GateRequest::Ask { turn, question, reply } => drop(reply.send(self.ask(turn, &question))),
+            GateRequest::AnswerOf { turn, id, reply } => self.answer_of(turn, id, reply),
+            GateRequest::SteeringMessages { turn, reply } => drop(reply.send(self.steering_messages(turn))),
+            GateRequest::Labels { turn, reply } => drop(reply.send(self.labels(turn))),
+            GateRequest::FetchInput { turn, from, reply } => self.fetch_input(turn, from, reply),
+            GateRequest::EngineState { turn, engine, reply } => {
+                drop(reply.send(self.engine_state(turn, &engine)))
+            }
+            GateRequest::StoreEngineState { turn, engine, token, state, reply } => {
+                drop(reply.send(self.store_engine_state(turn, &engine, token, state)))
+            }
+        }
+    }
+}

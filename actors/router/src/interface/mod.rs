@@ -1,0 +1,23 @@
+//! The requests of peers, as messages to the actor: one type for each subject, with the port for the answer in each request.
+
+mod api;
+mod approvals;
+mod events;
+mod gate;
+mod messages;
+mod sessions;
+mod users;
+
+pub(crate) use api::ApiRequest;
+pub(crate) use approvals::ApprovalRequest;
+pub(crate) use events::EventRequest;
+pub(crate) use gate::GateRequest;
+pub(crate) use messages::MessageRequest;
+pub(crate) use sessions::SessionRequest;
+pub(crate) use users::UserRequest;
+
+use crate::port::Port;
+use ipc_proto::router::RouterError;
+
+/// Takes the answer to a request that may be refused.
+pub(crate) type Reply<T> = Port<Result<T, RouterError>>;

@@ -1,0 +1,90 @@
+//! Work on questions to persons that is under way. What holds is in the store.
+
+use super::requests::AnswerRequest;
+use crate::port::Port;
+use ipc_proto::approval::State;
+use ipc_proto::ids::{ApprovalId, TurnId};
+use ipc_proto::router::RouterError;
+use std::collections::{HashMap, HashSet};
+use std::time::Instant;
+
+/// Takes the state of a question once it is known.
+pub(crate) type StatePort = Port<Result<State, RouterError>>;
+
+/// Work on questions that is under way.
+#[derive(Default)]
+pub(crate) struct Approvals {
+    /// Calls that wait for an answer.
+    waiting: HashMap<ApprovalId, Vec<(TurnId, StatePort)>>,
+    /// Answers that are on their way to the record, and those that came meanwhile.
+    answering: HashMap<ApprovalId, Vec<AnswerRequest>>,
+    /// Expiries that are on their way to the record.
+    expiring: HashSet<ApprovalId>,
+    /// When the next question expires, unix ms.
+    pub(crate) next_ms: Option<u64>,
+    /// True if every expiry is on the record, as far as is known.
+    pub(crate) all_recorded: bool,
+    /// Expiries go to the record not before then: it was asked just now, or is away.
+    pub(crate) not_before: Option<Instant>,
+    /// Expiries are stored not before then: the disk was away.
+    pub(crate) stuck_until: Option<Instant>,
+}
+
+impl Approvals {
+    /// A call waits for the answer to a question.
+    pub(crate) fn wait(&mut self, id: ApprovalId, turn: TurnId, port: StatePort) {
+        let waiting = self.waiting.entry(id).or_default();
+        waiting.retain(|(_, port)| !port.is_closed());
+        waiting.push((turn, port));
+    }
+
+    /// The calls that wait for this answer, which wait no longer.
+    pub(crate) fn take_waiting(&mut self, id: ApprovalId) -> Vec<(TurnId, StatePort)> {
+        let mut waiting = self.waiting.remove(&id).unwrap_or_default();
+        waiting.retain(|(_, port)| !port.is_closed());
+        waiting
+    }
+
+    /// Drops calls that nobody waits for.
+    pub(crate) fn drop_closed(&mut self) {
+        self.waiting.retain(|_, waiting| {
+            waiting.retain(|(_, port)| !port.is_closed());
+            !waiting.is_empty()
+        });
+    }
+
+    /// Queues an answer behind one to the same question that is on its way to the record. Gives it back if there is none.
+    pub(crate) fn queue_behind(&mut self, request: AnswerRequest) -> Option<AnswerRequest> {
+        match self.answering.get_mut(&request.id) {
+            Some(waiting) => {
+                waiting.push(request);
+                None
+            }
+            None => Some(request),
+        }
+    }
+
+    /// An answer is on its way to the record.
+    pub(crate) fn begin_answer(&mut self, id: ApprovalId) {
+        self.answering.insert(id, Vec::new());
+    }
+
+    /// Returns true while an answer to this question is on its way to the record.
+    pub(crate) fn is_answering(&self, id: ApprovalId) -> bool {
+        self.answering.contains_key(&id)
+    }
+
+    /// The answer arrived at the record, or could not. Returns those that came meanwhile.
+    pub(crate) fn end_answer(&mut self, id: ApprovalId) -> Vec<AnswerRequest> {
+        self.answering.remove(&id).unwrap_or_default()
+    }
+
+    /// An expiry is on its way to the record. Returns false if it was before.
+    pub(crate) fn begin_expiry(&mut self, id: ApprovalId) -> bool {
+        self.expiring.insert(id)
+    }
+
+    pub(crate) fn end_expiry(&mut self, id: ApprovalId) {
+        self.expiring.remove(&id);
+    }
+}

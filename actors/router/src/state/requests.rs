@@ -1,0 +1,61 @@
+//! Requests that go on while their record is under way.
+
+use crate::port::Port;
+use ipc_proto::api::{KeyScope, Presented};
+use ipc_proto::approval::{ApprovalInfo, Reply};
+use ipc_proto::content::TEXT_BOUND;
+use ipc_proto::ids::{ApprovalId, MessageId, UserId};
+use ipc_proto::label::Label;
+use ipc_proto::router::{RouterError, Step};
+use ipc_proto::{Name, Text};
+use std::collections::BTreeMap;
+
+/// Takes the text of a message that is recalled.
+pub(crate) type RecallPort = Port<Result<Text<TEXT_BOUND>, RouterError>>;
+
+/// Steering messages whose step is on its way to the record, and the recalls that came meanwhile. These are answered by the outcome.
+pub(crate) type PendingSteering = BTreeMap<MessageId, Vec<(Option<UserId>, RecallPort)>>;
+
+/// A step on its way to the store.
+pub(crate) struct NewStep {
+    pub(crate) number: u32,
+    pub(crate) step: Step,
+    pub(crate) session: Label,
+    pub(crate) workspace: Label,
+}
+
+/// A person's answer to a question.
+pub(crate) struct AnswerRequest {
+    /// The user whose sessions this person may answer for; `None` for all.
+    pub(crate) user: Option<UserId>,
+    /// The person who answers.
+    pub(crate) by: Name,
+    pub(crate) id: ApprovalId,
+    /// SHA-256 of the action that the person was shown.
+    pub(crate) hash: [u8; 32],
+    pub(crate) reply: Reply,
+    pub(crate) port: Port<Result<ApprovalInfo, RouterError>>,
+}
+
+/// A dead letter that is to be queued again.
+#[derive(Clone)]
+pub(crate) struct RequeueRequest {
+    /// The user that the message must belong to; `None` for all.
+    pub(crate) user: Option<UserId>,
+    /// The person who asks for it.
+    pub(crate) by: Name,
+    pub(crate) id: MessageId,
+    /// Text in place of the message's own.
+    pub(crate) text: Option<Text<TEXT_BOUND>>,
+    /// The dead letter's own key, where its successor is to have it: a client that repeats the message then finds that one.
+    pub(crate) key: Option<Text<256>>,
+}
+
+/// A key of the API that is to be created.
+pub(crate) struct NewKey {
+    pub(crate) user: UserId,
+    pub(crate) by: Name,
+    pub(crate) name: Name,
+    pub(crate) scope: KeyScope,
+    pub(crate) presented: Presented,
+}

@@ -1,0 +1,232 @@
+//! `agentctl message`: messages with their states, and commands to recall one or to queue a dead letter again.
+
+use crate::app::{App, Outcome};
+use crate::edit::Draft;
+use crate::failure::Failure;
+use crate::{edit, text, turn, turn_end, view};
+use ipc_proto::Text;
+use ipc_proto::content::TEXT_BOUND;
+use ipc_proto::control::method;
+use ipc_proto::ids::MessageId;
+use ipc_proto::router::{CallInfo, Effect, MessageView};
+use serde_json::json;
+use std::process::ExitCode;
+
+/// The message to a person who changed nothing.
+const UNCHANGED: &str =
+    "the text is as it was, so nothing was put into the queue; without --edit it goes as it is";
+
+/// The commands of `message`.
+#[derive(clap::Subcommand)]
+pub(crate) enum Message {
+    /// List messages, newest first
+    List {
+        /// Show at most this many
+        #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=256))]
+        limit: u16,
+        /// Only dead letters: messages that failed, or were given up after the last attempt
+        #[arg(long)]
+        dead: bool,
+    },
+    /// Show one message: its text, its states, its calls and their effects
+    Show {
+        /// The message's id
+        id: MessageId,
+    },
+    /// Show every state that a message went through
+    Trace {
+        /// The message's id
+        id: MessageId,
+    },
+    /// Recall a message that has not begun, and print its text
+    Recall {
+        /// The message's id
+        id: MessageId,
+    },
+    /// Queue a dead letter again
+    Requeue(Requeue),
+}
+
+/// The arguments of `message requeue`.
+#[derive(clap::Args)]
+pub(crate) struct Requeue {
+    /// The message's id
+    id: MessageId,
+    /// Replace its text by this
+    #[arg(long, value_name = "TEXT", conflicts_with = "edit")]
+    text: Option<String>,
+    /// Edit its text first, in `VISUAL`, `EDITOR` or vi
+    #[arg(long)]
+    edit: bool,
+}
+
+/// Runs the command.
+pub(crate) async fn run(app: &App, command: Message) -> Outcome {
+    match command {
+        Message::List { limit, dead } => list(app, limit, dead).await,
+        Message::Show { id } => show(app, id).await,
+        Message::Trace { id } => trace(app, id).await,
+        Message::Recall { id } => recall(app, id).await,
+        Message::Requeue(arguments) => requeue(app, arguments).await,
+    }
+}
+
+/// Lists messages.
+async fn list(app: &App, limit: u16, dead: bool) -> Outcome {
+    let found = app.link.ask(&method::messages, async |c, cx| c.messages(cx, limit, dead).await).await?;
+    let head = ["MESSAGE", "SESSION", "USER", "CHANNEL", "STATE", "ATTEMPTS", "ACCEPTED", "BYTES"];
+    Ok(app.out.list("messages", &found, view::message, &head, |message| {
+        vec![
+            message.id.to_string(),
+            message.session.to_string(),
+            message.user.to_string(),
+            message.channel.to_string(),
+            view::word(message.state),
+            message.attempts.to_string(),
+            text::utc(message.accepted_ms),
+            message.bytes.to_string(),
+        ]
+    })?)
+}
+
+/// Shows the states of one message, with the time since it was accepted.
+async fn trace(app: &App, id: MessageId) -> Outcome {
+    let states = app.link.ask(&method::trace, async |c, cx| c.trace(cx, id).await).await?;
+    if app.out.json {
+        let states: Vec<_> = states.iter().map(view::passed).collect();
+        app.out.document(json!({ "message": id.to_string(), "states": states }))?;
+    } else {
+        print_states(app, &states)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_states(app: &App, states: &[ipc_proto::router::Passed]) -> std::io::Result<()> {
+    let first = states.first().map_or(0, |state| state.at_ms);
+    let rows = states.iter().map(|passed| {
+        vec![
+            text::utc(passed.at_ms),
+            format!("+{}ms", passed.at_ms.saturating_sub(first)),
+            view::word(passed.state),
+            passed.attempt.to_string(),
+            passed.note.to_string(),
+        ]
+    });
+    app.out.table(&["TIME", "AFTER", "STATE", "ATTEMPT", "NOTE"], rows.collect())
+}
+
+async fn fetch(app: &App, id: MessageId) -> Result<MessageView, Failure> {
+    app.link.ask(&method::message, async |c, cx| c.message(cx, id).await).await
+}
+
+/// Shows everything that is known of one message.
+async fn show(app: &App, id: MessageId) -> Outcome {
+    let view = fetch(app, id).await?;
+    if app.out.json {
+        app.out.document(json!({ "message": view::message_view(&view) }))?;
+    } else {
+        print(app, &view)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(app: &App, view: &MessageView) -> std::io::Result<()> {
+    app.out.pairs(&facts(view))?;
+    app.out.line(&format!("\n{}\n", view.text.trim_end()))?;
+    print_states(app, &view.states)?;
+    if view.calls.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let row = |call: &CallInfo| {
+        let id = call.id.to_string();
+        vec![call.tool.to_string(), view::word(call.effect), call.record.to_string(), id]
+    };
+    app.out.table(&["TOOL", "EFFECT", "RECORD", "CALL"], view.calls.iter().map(row).collect())?;
+    for call in view.calls.iter().filter(|call| call.effect == Effect::Unknown) {
+        app.out.line(&format!("{} {}: {}", call.tool, call.id, view::UNKNOWN_EFFECT))?;
+    }
+    Ok(())
+}
+
+fn facts(view: &MessageView) -> Vec<(&'static str, String)> {
+    let info = &view.info;
+    let mut facts = vec![
+        ("message", info.id.to_string()),
+        ("turn", info.turn.to_string()),
+        ("session", format!("{} of {}", info.session, info.user)),
+        ("channel", info.channel.to_string()),
+        ("state", view::word(info.state)),
+        ("attempts", info.attempts.to_string()),
+        ("accepted", text::utc(info.accepted_ms)),
+        ("label", view.label.as_ref().map_or_else(|| "not scanned yet".to_owned(), view::label)),
+    ];
+    if let Some(finished) = &view.finished {
+        facts.push(("ended", turn_end::sentence(&finished.end)));
+        facts.push(("after", text::span(finished.duration_ms.into())));
+        facts.push(("answer", format!("{} bytes", finished.text.len())));
+    }
+    facts.extend(view.stands_for.map(|id| ("stands for", id.to_string())));
+    facts.extend(view.replaced_by.map(|id| ("replaced by", id.to_string())));
+    facts
+}
+
+/// Recalls a message.
+async fn recall(app: &App, id: MessageId) -> Outcome {
+    let recalled = app.link.ask(&method::recall, async |c, cx| c.recall(cx, id).await).await?;
+    app.out.remark("recalled; its text:");
+    Ok(app.out.done(json!({ "message": id.to_string(), "text": recalled }), &recalled)?)
+}
+
+/// Queues a dead letter again.
+async fn requeue(app: &App, arguments: Requeue) -> Outcome {
+    let id = arguments.id;
+    let (text, draft) = match requeue_text(app, &arguments).await? {
+        RequeueText::Own => (None, None),
+        RequeueText::New(text, draft) => (Some(text), draft),
+        RequeueText::Unchanged => {
+            let fields = json!({ "requeued": false, "replaces": id.to_string() });
+            return Ok(app.out.done(fields, UNCHANGED)?);
+        }
+    };
+    let accepted = app.link.ask(&method::requeue, async |c, cx| c.requeue(cx, id, text.clone()).await).await;
+    let accepted = match draft {
+        Some(draft) => draft.settle(accepted)?,
+        None => accepted?,
+    };
+    let fields = json!({
+        "requeued": true,
+        "replaces": id.to_string(),
+        "message": accepted.message.to_string(),
+        "turn": accepted.turn.to_string(),
+        "waiting": accepted.waiting,
+    });
+    let sentence =
+        format!("message {} stands in its place; {} wait before it", accepted.message, accepted.waiting);
+    Ok(app.out.done(fields, &sentence)?)
+}
+
+/// The text with which a dead letter is requeued.
+enum RequeueText {
+    Own,
+    /// A new text, with the draft of an editor if it came from one.
+    New(Text<TEXT_BOUND>, Option<Draft>),
+    /// The person closed the editor without a change.
+    Unchanged,
+}
+
+async fn requeue_text(app: &App, arguments: &Requeue) -> Result<RequeueText, Failure> {
+    if let Some(text) = &arguments.text {
+        return Ok(RequeueText::New(turn::message(text.clone())?, None));
+    }
+    if !arguments.edit {
+        return Ok(RequeueText::Own);
+    }
+    let before = fetch(app, arguments.id).await?.text;
+    let draft = edit::edited(&before)?;
+    match turn::message(draft.text.clone()) {
+        Ok(after) if after == before => Ok(RequeueText::Unchanged),
+        Ok(after) => Ok(RequeueText::New(after, Some(draft))),
+        Err(too_long) => draft.settle(Err(too_long)),
+    }
+}

@@ -1,0 +1,84 @@
+//! `agentctl status`: the host and every process of it.
+
+use crate::app::{App, Outcome};
+use crate::{host, text, view};
+use ipc_proto::control::{HostStatus, ProcessStatus};
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Shows the host.
+pub(crate) async fn status(app: &App) -> Outcome {
+    let host = host::status(app).await?;
+    if app.out.json {
+        app.out.document(document(&host))?;
+    } else {
+        print(app, &host)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The host as a document.
+pub(crate) fn document(host: &HostStatus) -> Value {
+    json!({
+        "host": {
+            "state": host.state,
+            "mode": host.mode,
+            "limits": host.limits,
+            "self_check": host.self_check,
+            "version": host.version,
+            "pid": host.pid,
+            "uptime_ms": host.uptime_ms,
+            "reason": Some(host.reason.as_str()).filter(|reason| !reason.is_empty()),
+            "state_dir": host.state_dir,
+            "config": host::config(host),
+        },
+        "processes": host.processes.iter().map(view::process).collect::<Vec<_>>(),
+        "degraded": host::degraded(host).map(|p| json!({ "name": p.name, "state": p.state })).collect::<Vec<_>>(),
+    })
+}
+
+fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
+    app.out.pairs(&[
+        ("state", host.state.to_string()),
+        ("mode", host.mode.to_string()),
+        ("limits by", host.limits.to_string()),
+        ("self-check", host.self_check.to_string()),
+        ("version", host.version.to_string()),
+        ("pid", host.pid.to_string()),
+        ("up", text::span(host.uptime_ms)),
+        ("state in", host.state_dir.to_string()),
+        (
+            "configured by",
+            host::config(host).map_or_else(|| "no file".into(), |file| file.display().to_string()),
+        ),
+    ])?;
+    app.out.line("")?;
+    let head = [
+        "PROCESS", "STATE", "PID", "UID", "STARTS", "UP", "PSS MiB", "CALLS", "REFUSED", "P50", "P99", "NOW",
+        "QUEUE",
+    ];
+    app.out.table(&head, host.processes.iter().map(row).collect())?;
+    let mut why: Vec<String> = host::degraded(host).map(|p| format!("{} is {}", p.name, p.state)).collect();
+    why.extend((!host.reason.is_empty()).then(|| host.reason.to_string()));
+    if why.is_empty() { Ok(()) } else { app.out.line(&format!("\ndegraded: {}", why.join(", "))) }
+}
+
+fn row(process: &ProcessStatus) -> Vec<String> {
+    let running = process.pid != 0;
+    let only_running = |text: String| if running { text } else { "-".to_owned() };
+    vec![
+        process.name.to_string(),
+        process.state.to_string(),
+        only_running(process.pid.to_string()),
+        only_running(process.uid.to_string()),
+        process.generation.to_string(),
+        only_running(text::span(process.uptime_ms)),
+        only_running(text::mib(process.pss_kib)),
+        process.calls.to_string(),
+        process.refused.to_string(),
+        text::micros(process.p50_us),
+        text::micros(process.p99_us),
+        process.in_flight.to_string(),
+        process.queue.to_string(),
+    ]
+}

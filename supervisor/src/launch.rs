@@ -1,0 +1,190 @@
+//! Launches of runners on router's request, from the request to the report of the runner's end.
+
+use crate::exit::{self, Fault, at};
+use crate::host::Host;
+use crate::jails::Jails;
+use crate::launched::Launched;
+use crate::runner_fault::RunnerFault;
+use crate::runners::{LONGEST, Runner, Terms};
+use crate::self_test::Admission;
+use crate::workspaces::Space;
+use crate::{flat, places};
+use confine::Ids;
+use manifest::command::{Ended, Frame, HostState, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
+use manifest::{Network, Process as Name, Row};
+use nix::libc::{EAGAIN, EINVAL, ENOENT, SIGKILL, SIGSYS};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::fstat;
+use nix::unistd::Pid;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The least and the most CPU time of a jail that the configuration can give.
+const LEAST_CPU: Duration = Duration::from_secs(1);
+const MOST_CPU: Duration = Duration::from_secs(3600);
+
+/// The reason of a refusal, and an errno.
+type Refusal = (Ended, i32);
+
+/// Takes router's request for a runner: it is launched now, after the self-test, or never.
+pub(crate) fn request(host: &mut Host, frame: &Frame) {
+    match host.self_test.admit(frame) {
+        Admission::Launch => begin(host, frame),
+        Admission::Wait => {}
+        Admission::Refuse(ended, code) => report_end(host, frame.id(0), ended, code),
+    }
+}
+
+/// Launches a runner at once in a folder of the host's own, or begins the mount of an attached directory.
+fn begin(host: &mut Host, frame: &Frame) {
+    let turn = frame.id(0);
+    if host.runners.turns().chain(host.attachments.turns()).any(|known| known == turn) {
+        return;
+    }
+    let begun = if frame.words[5] & LAUNCH_ATTACHED == 0 {
+        own_folder(&host.jails, frame.id(1)).map(|space| launch(host, frame, space))
+    } else {
+        host.attachments.begin_mount(frame, host.jails.mode)
+    };
+    if let Err((ended, code)) = begun {
+        report_end(host, turn, ended, code);
+    }
+}
+
+/// Launches the runners whose directory was mounted. While the host is frozen none is launched.
+pub(crate) fn finish_mounts(host: &mut Host) {
+    if host.freeze.is_on() {
+        return;
+    }
+    for (frame, mount) in host.attachments.finish_mounts() {
+        match mount {
+            Ok(space) => launch(host, &frame, space),
+            Err(errno) => report_end(host, frame.id(0), Ended::NoWorkspace, errno),
+        }
+    }
+}
+
+/// Ends the runner of a turn; a launch that still waits is taken back and reported as killed.
+pub(crate) fn cancel(host: &mut Host, turn: [u8; 16]) {
+    host.runners.kill(turn);
+    let waiting = host.self_test.take_back(turn);
+    for frame in waiting.into_iter().chain(host.attachments.take_back(turn)) {
+        report_end(host, frame.id(0), Ended::Killed, SIGKILL);
+    }
+}
+
+/// A runner has ended: reports it to router, and clears up. A pid that is no runner's is ignored.
+pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
+    let Some(runner) = host.runners.remove(pid) else {
+        if host.runners.pool.ended(pid) && host.state != HostState::Stopping {
+            let how = if ended == Ended::Killed { "signal" } else { "exit status" };
+            host.logs.write("agentd", &format!("a runner that waited for work ended: {how} {code}"));
+        }
+        return;
+    };
+    if ended == Ended::Killed && code == SIGSYS {
+        host.violations.report_killed(runner.row.process, runner.owner(), pid, &host.processes);
+    }
+    let stated = runner.jail_limits.end();
+    if let Some(tmp) = &runner.tmp {
+        drop(std::fs::remove_dir_all(tmp));
+    }
+    report_end(host, runner.turn, runner.over.or(stated).unwrap_or(ended), code);
+}
+
+/// Launches a runner in this workspace, or reports to router why not.
+fn launch(host: &mut Host, frame: &Frame, space: Space) {
+    match try_launch(host, frame, space) {
+        Ok(runner) => host.runners.live.push(runner),
+        Err((ended, code)) => report_end(host, frame.id(0), ended, code),
+    }
+}
+
+fn try_launch(host: &mut Host, frame: &Frame, space: Space) -> Result<Runner, Refusal> {
+    let terms = terms(&host.jails, frame)?;
+    if !host.processes.get(Name::Gate).is_some_and(crate::process::Process::is_running) {
+        return Err((Ended::NotLaunched, EAGAIN));
+    }
+    let (launched, tmp) = launched(host, &terms, space).map_err(|fault| {
+        exit::say(&format!("agentd: runner not launched: {fault}"));
+        (Ended::NotLaunched, fault.errno())
+    })?;
+    let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, terms.row.process) };
+    if !host.processes.send(Name::Gate, edge.with(&id_words(terms.turn)), &[launched.gate.as_fd()]) {
+        let _ = kill(Pid::from_raw(launched.child.pid), Signal::SIGKILL);
+    }
+    Ok(Runner::new(terms, launched, tmp))
+}
+
+/// The terms of the turn, within the bounds of the host.
+fn terms(jails: &Jails, frame: &Frame) -> Result<Terms, Refusal> {
+    let [.., wall, flags] = [frame.words[4], frame.words[5]];
+    let row = manifest::row(frame.peer).filter(|row| row.process.is_runner());
+    let row = row.ok_or((Ended::NotLaunched, EINVAL))?;
+    if has_loopback(row) && jails.mode == Mode::Flat {
+        return Err((Ended::NoLoopback, 0));
+    }
+    // Router gives a person's own program its time; an agent's turn never gets more than is configured for any.
+    let longest =
+        if has_loopback(row) { LONGEST } else { Duration::from_millis(jails.settings.wall_ms.into()) };
+    Ok(Terms {
+        turn: frame.id(0),
+        session: frame.id(4),
+        row,
+        wall: Duration::from_millis(wall).min(longest),
+        cpu: Duration::from_millis(frame.words[6]).clamp(LEAST_CPU, MOST_CPU),
+        workspace: (flags & LAUNCH_ATTACHED == 0).then(|| frame.id(1)),
+    })
+}
+
+fn launched(
+    host: &mut Host,
+    terms: &Terms,
+    space: Space,
+) -> Result<(Launched, Option<PathBuf>), RunnerFault> {
+    let (jails, used, cpu) = (&host.jails, host.runners.used_slots(), terms.cpu.as_secs());
+    let pool = &mut host.runners.pool;
+    match jails.mode {
+        Mode::Flat => {
+            let slot = pool.free_slot(jails, &used).ok_or(RunnerFault::Full)?;
+            flat::launch(jails, slot, terms.turn, &space, cpu).map(|(it, tmp)| (it, Some(tmp)))
+        }
+        Mode::System | Mode::User if has_loopback(terms.row) => {
+            pool.with_loopback(jails, &used, space, cpu).map(|it| (it, None))
+        }
+        Mode::System | Mode::User => pool.bound(jails, &used, space, cpu).map(|it| (it, None)),
+    }
+}
+
+fn has_loopback(row: &Row) -> bool {
+    row.network == Network::Loopback
+}
+
+/// A folder of the host's own, made when it is first needed.
+fn own_folder(jails: &Jails, id: [u8; 16]) -> Result<Space, Refusal> {
+    let path = jails.workspace(id);
+    let opened = || -> Result<Space, Fault> {
+        if !path.exists() {
+            places::folder(&path, 0o700, jails.runner_ids)?;
+        }
+        let directory = places::open_folder(&path)?;
+        space(jails.mode, directory).map_err(at("cannot mount", &path))
+    };
+    opened().map_err(|_| (Ended::NoWorkspace, ENOENT))
+}
+
+fn space(mode: Mode, directory: OwnedFd) -> io::Result<Space> {
+    let about = fstat(directory.as_fd())?;
+    let owner = Ids { uid: about.st_uid, gid: about.st_gid };
+    let mount = if mode == Mode::Flat { directory } else { confine::copied(directory.as_fd())? };
+    Ok(Space { mount, owner })
+}
+
+/// Reports to router that a turn has no runner, or none any more.
+fn report_end(host: &Host, turn: [u8; 16], ended: Ended, code: i32) {
+    let [low, high] = id_words(turn);
+    let words = [low, high, ended as u64, u64::from(code.unsigned_abs())];
+    host.processes.send(Name::Router, Frame::new(Kind::RunnerEnded, Name::Runner).with(&words), &[]);
+}
