@@ -14,8 +14,6 @@ mod disguise;
 mod exfiltration;
 mod extraction;
 mod forges;
-mod formats;
-mod fragments;
 mod headers;
 mod hosting;
 mod identity;
@@ -24,15 +22,11 @@ mod keys;
 mod languages;
 mod locators;
 mod mail;
-mod modes;
 mod monitoring;
-mod multilingual;
-mod overload;
 mod overriding;
 mod packages;
 mod persona;
 mod personal;
-mod persuasion;
 mod pipelines;
 mod roles;
 mod tools;
@@ -51,8 +45,7 @@ families![
     // Secrets and personal data.
     ai, apps, assigned, chat, cloud, commerce, data, delivery, forges, headers, hosting, identity, keys,
     locators, mail, monitoring, packages, work, personal, pipelines, // Injection.
-    disguise, exfiltration, extraction, formats, fragments, indirect, languages, modes, multilingual,
-    overload, overriding, persona, persuasion, roles, tools,
+    disguise, exfiltration, extraction, indirect, languages, overriding, persona, roles, tools,
 ];
 
 /// The meaning of a rule's finding, and the name that it is reported under.
