@@ -15,7 +15,7 @@ BUILT := target/release
 # An agentctl that runs here and prints the completions; not the built one where that is of another architecture.
 COMPLETER ?= $(BUILT)/agentctl
 UNITS := $(PREFIX)/lib/systemd/system
-SERVICES := cordon.service cordon-forward.service cordon-cred@.service
+SERVICES := cordon.service cordon-forward.service cordon-alert.service cordon-cred@.service
 MANUALS := $(notdir $(wildcard deploy/man/*))
 COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agentctl fish/vendor_completions.d/agentctl.fish
 PLUGINS := $(shell cd deploy/plugins && find . -type f | sort)
@@ -25,7 +25,7 @@ VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DEB ?= target/cordon_$(VERSION).deb
 TARBALL ?= target/cordon-$(VERSION).tar.gz
 
-.PHONY: build release check test test-confined conformance demo run bench chaos eval install uninstall deb tarball deny
+.PHONY: build release check rules test test-confined conformance demo run bench chaos eval install uninstall deb tarball deny lists recipes
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -39,6 +39,10 @@ check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(MAKE) --no-print-directory deny
 	$(CARGO) test --quiet --workspace --test style
+	@if command -v promtool >/dev/null; then $(MAKE) --no-print-directory rules; fi
+
+rules: ## the alerting rules of deploy/prometheus and their tests, by promtool (Debian: prometheus)
+	cd deploy/prometheus && promtool check rules cordon.rules.yml && promtool test rules cordon.rules.test.yml
 
 deny: ## licences, sources and bans always, from what is on this disk; advisories where their database can be had
 	@$(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install cargo-deny --locked --quiet --debug
@@ -49,6 +53,9 @@ deny: ## licences, sources and bans always, from what is on this disk; advisorie
 		$(CARGO) deny --offline --workspace check --hide-inclusion-graph advisories; \
 	else echo "NOT CHECKED: advisories. The RustSec database is not on this machine and could not be fetched." >&2; fi
 
+lists: ## the files that are made from the table of privilege
+	$(CARGO) run --quiet -p manifest --example sysusers > deploy/sysusers.conf
+
 test: build ## everything this user may run; what needs root is named, not skipped in silence
 	deploy/retry target/unstable-test $(CARGO) test --workspace --no-fail-fast --quiet --
 	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined, and of tests/security and tests/recovery what is ignored"; fi
@@ -56,6 +63,9 @@ test: build ## everything this user may run; what needs root is named, not skipp
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }
 	deploy/retry target/unstable-confined $(CARGO) test --quiet --workspace --no-fail-fast --test confined --test security --test recovery -- --ignored
+
+recipes: ## the recipe of an actor, followed in a copy of the tree; builds all programs once more
+	tests/recipes/actor.py
 
 conformance: build ## official SDKs and coding agents, from their registries, against a host; needs python3, node and npm
 	PROGRAMS=target/debug tests/conformance/run
@@ -98,6 +108,8 @@ install: $(if $(filter command line,$(origin BUILT)),,release) ## everything tha
 	install -d $(DESTDIR)$(PREFIX)/share/cordon/policies
 	install -m 644 deploy/policies/* $(DESTDIR)$(PREFIX)/share/cordon/policies/
 	install -m 755 deploy/verify/verify.py $(DESTDIR)$(PREFIX)/share/cordon/
+	install -d $(DESTDIR)$(PREFIX)/share/cordon/prometheus
+	install -m 644 deploy/prometheus/cordon.rules.yml deploy/prometheus/cordon-dashboard.json $(DESTDIR)$(PREFIX)/share/cordon/prometheus/
 	for file in $(DOCUMENTS); do install -D -m 644 $$file $(DESTDIR)$(PREFIX)/share/doc/cordon/$$file || exit; done
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,$(dir $(COMPLETIONS)))
 	$(COMPLETER) completions bash > $(DESTDIR)$(PREFIX)/share/$(word 1,$(COMPLETIONS))

@@ -24,7 +24,7 @@ pub(crate) struct App {
 impl App {
     /// Prints JSON if `json` is set, and asks the host at `named`, else the first whose socket is there.
     pub(crate) fn new(json: bool, named: Option<PathBuf>) -> Self {
-        Self { out: Out::new(json), link: Link::new(socket(named)) }
+        Self { out: Out::new(json), link: link(named) }
     }
 }
 
@@ -36,14 +36,19 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
-/// The named socket, else the first of the system's and the user's that exists.
-fn socket(named: Option<PathBuf>) -> PathBuf {
+/// A link to the named socket, else to the first of the system's and the user's that exists.
+fn link(named: Option<PathBuf>) -> Link {
+    if let Some(named) = named {
+        return Link::new(named);
+    }
     let system = PathBuf::from(SYSTEM_SOCKET);
-    let candidates = || std::iter::once(system.clone()).chain(user_sockets());
-    named
-        .or_else(|| candidates().find(|path| path.exists()))
-        .or_else(|| user_sockets().next())
-        .unwrap_or(system)
+    let candidates: Vec<PathBuf> = std::iter::once(system.clone()).chain(user_sockets()).collect();
+    if let Some(found) = candidates.iter().find(|path| path.exists()) {
+        return Link::new(found.clone());
+    }
+    let chosen = user_sockets().next().unwrap_or(system);
+    let others = candidates.into_iter().filter(|path| *path != chosen).collect();
+    Link::found(chosen, others)
 }
 
 /// The sockets of a host that a user runs: in the runtime folder, or in the state folder without one.

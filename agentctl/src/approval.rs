@@ -2,6 +2,7 @@
 //! sent is computed here, from the bytes that were printed.
 
 use crate::app::App;
+use crate::approval_card::Card;
 use crate::failure::Failure;
 use crate::{text, view};
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Question, Reply, State};
@@ -59,7 +60,20 @@ async fn was_ours(app: &App, id: ApprovalId, reply: Reply, lost: Failure) -> Res
     if info.answered_by == Some(me.name) { Ok(info) } else { Err(lost) }
 }
 
-/// Shows the approval on standard error, with every character that could hide something escaped.
+/// The card of an approval.
+pub(crate) fn card(view: &ApprovalView) -> Card {
+    let question = &view.question;
+    let mut card = Card::new(&question.tool, &question.action, &question.preview, &question.reason);
+    if question.declassifies {
+        card.note("it lets out what its label keeps in");
+    }
+    if question.owner_only {
+        card.note("the owner alone may answer");
+    }
+    card
+}
+
+/// Shows the approval with all its details on standard error, with every character that could hide something escaped.
 pub(crate) fn present(app: &App, view: &ApprovalView) {
     for (name, value) in facts(view) {
         app.out.remark(&format!("  {name:<10}  {value}"));
@@ -77,7 +91,6 @@ pub(crate) fn facts(view: &ApprovalView) -> Vec<(&'static str, String)> {
         ("state", view::word(info.state)),
         ("session", format!("{} of {}", info.session, info.user)),
         ("tool", question.tool.to_string()),
-        ("preview", question.preview.to_string()),
         ("reason", question.reason.to_string()),
         ("policies", policies.join(", ")),
         ("label", view::label(&question.label)),
@@ -90,5 +103,9 @@ pub(crate) fn facts(view: &ApprovalView) -> Vec<(&'static str, String)> {
     if question.owner_only {
         facts.push(("answers", "the owner alone".to_owned()));
     }
+    // The gate escapes line breaks of the call, so those that are left separate its arguments.
+    let lines = question.preview.lines().enumerate();
+    let preview = lines.map(|(number, line)| (if number == 0 { "preview" } else { "" }, line.to_owned()));
+    drop(facts.splice(4..4, preview));
     facts.into_iter().map(|(name, value)| (name, text::exact(&value))).collect()
 }

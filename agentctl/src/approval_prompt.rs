@@ -2,15 +2,16 @@
 //! answer. Only input typed after the question was shown counts as an answer, and text of a model never does.
 
 use crate::app::App;
+use crate::approval_card::Card;
 use crate::failure::Failure;
-use crate::{approval, text};
+use crate::{approval, text, wrap};
 use ipc_proto::approval::{ApprovalView, Reply, State};
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::TurnEvent;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::termios::{FlushArg, tcflush};
 use std::collections::VecDeque;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
@@ -26,15 +27,16 @@ pub(crate) struct ApprovalPrompt {
     terminal: Option<AsyncFd<io::Stdin>>,
     /// Approvals that wait for an answer; the first is on the screen.
     asked: VecDeque<ApprovalView>,
+    /// All of the first action is on the screen. Until then a yes is not taken.
+    is_whole: bool,
 }
 
 impl ApprovalPrompt {
     /// Asks on the terminal if standard input and standard error are one and the output is not JSON.
     pub(crate) fn new(app: &App) -> Self {
-        let seen = io::stdin().is_terminal() && io::stderr().is_terminal() && !app.out.json;
         // Nobody can answer at a terminal that the event loop cannot wait for.
-        let terminal = seen.then(|| watched(io::stdin()).ok()).flatten();
-        Self { terminal, asked: VecDeque::new() }
+        let terminal = app.out.can_ask().then(|| watched(io::stdin()).ok()).flatten();
+        Self { terminal, asked: VecDeque::new(), is_whole: true }
     }
 
     /// Returns true while an approval waits for an answer.
@@ -48,7 +50,10 @@ impl ApprovalPrompt {
     /// The terminal is gone.
     pub(crate) async fn on_event(&mut self, app: &App, event: &TurnEvent) -> Result<(), Failure> {
         match event {
-            TurnEvent::Approval { id, expires_ms, .. } => self.ask(app, *id, *expires_ms).await,
+            TurnEvent::Approval { id, expires_ms, tool, action, preview, reason, .. } => {
+                let card = || Card::new(tool, action, preview, reason);
+                self.ask(app, *id, *expires_ms, card).await
+            }
             TurnEvent::Answered { id, .. } => self.settled(app, *id),
             TurnEvent::Done(_) if self.is_asked() => {
                 self.asked.clear();
@@ -58,7 +63,13 @@ impl ApprovalPrompt {
         }
     }
 
-    async fn ask(&mut self, app: &App, id: ApprovalId, expires_ms: u64) -> Result<(), Failure> {
+    async fn ask(
+        &mut self,
+        app: &App,
+        id: ApprovalId,
+        expires_ms: u64,
+        card: impl FnOnce() -> Card,
+    ) -> Result<(), Failure> {
         if expires_ms <= text::now_ms() || self.asked.iter().any(|view| view.info.id == id) {
             return Ok(());
         }
@@ -73,14 +84,17 @@ impl ApprovalPrompt {
                 Err(failure) => app.out.remark(&format!("({failure})")),
             }
         }
+        card().lines(wrap::columns(io::stderr())).iter().for_each(|line| app.out.remark(line));
         app.out.hint(&format!("this waits for an answer: agentctl approvals approve {id} (or deny)"));
         Ok(())
     }
 
     /// Shows the first question, and discards input typed before it was visible.
-    fn show(&self, app: &App) -> Result<(), Failure> {
+    fn show(&mut self, app: &App) -> Result<(), Failure> {
         let Some(view) = self.asked.front() else { return Ok(()) };
-        approval::present(app, view);
+        let card = approval::card(view);
+        self.is_whole = card.is_whole;
+        card.lines(wrap::columns(io::stderr())).iter().for_each(|line| app.out.remark(line));
         prompted(app, view)
     }
 
@@ -132,8 +146,15 @@ impl ApprovalPrompt {
             self.asked.clear();
             return Ok(());
         };
-        let Some(reply) = understood(&line, view.question.grantable) else {
-            return prompted(app, view);
+        let reply = match understood(&line, view.question.grantable) {
+            Typed::Answer(reply) if self.is_whole || reply == Reply::Deny => reply,
+            Typed::Unclear => return prompted(app, view),
+            // A yes to an action that was not shown whole shows it, and asks again.
+            Typed::Answer(_) | Typed::Details => {
+                approval::present(app, view);
+                self.is_whole = true;
+                return prompted(app, view);
+            }
         };
         if let Err(failure) = approval::answer(app, &view.question, reply).await {
             app.out.remark(&format!("({failure})"));
@@ -165,13 +186,25 @@ fn prompted(app: &App, view: &ApprovalView) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The answer that a line gives; `None` if it is not an answer, and the person is asked again.
-fn understood(line: &str, grantable: bool) -> Option<Reply> {
+/// A typed line.
+#[derive(Debug, PartialEq, Eq)]
+enum Typed {
+    /// An answer.
+    Answer(Reply),
+    /// The person asks for the details.
+    Details,
+    /// No answer; the person is asked again.
+    Unclear,
+}
+
+/// Reads a typed line. A grant counts only where one may be given.
+fn understood(line: &str, grantable: bool) -> Typed {
     match line.trim().to_ascii_lowercase().as_str() {
-        "y" | "yes" => Some(Reply::Once),
-        "s" | "session" if grantable => Some(Reply::Session),
-        "n" | "no" => Some(Reply::Deny),
-        _ => None,
+        "y" | "yes" => Typed::Answer(Reply::Once),
+        "s" | "session" if grantable => Typed::Answer(Reply::Session),
+        "n" | "no" => Typed::Answer(Reply::Deny),
+        "d" | "details" => Typed::Details,
+        _ => Typed::Unclear,
     }
 }
 
@@ -179,7 +212,7 @@ fn understood(line: &str, grantable: bool) -> Option<Reply> {
 fn prompt(view: &ApprovalView, now_ms: u64) -> String {
     let left = view.info.expires_ms.saturating_sub(now_ms) / 1000;
     let session = if view.question.grantable { " / [s]ession" } else { "" };
-    format!("[{:>4}:{:02} left] [y]es once{session} / [n]o: ", left / 60, left % 60)
+    format!("[{:>4}:{:02} left] [y]es once{session} / [n]o / [d]etails: ", left / 60, left % 60)
 }
 
 /// Redraws the prompt in place; the typed text and the cursor stay where they are.
@@ -199,17 +232,18 @@ mod tests {
     #[test]
     fn only_a_clear_word_is_an_answer_and_a_grant_only_where_one_may_be_given() {
         for (line, expected) in [
-            ("y\n", Some(Reply::Once)),
-            (" YES ", Some(Reply::Once)),
-            ("n", Some(Reply::Deny)),
-            ("s", Some(Reply::Session)),
-            ("", None),
-            ("\n", None),
-            ("yes please", None),
-            ("ok", None),
+            ("y\n", Typed::Answer(Reply::Once)),
+            (" YES ", Typed::Answer(Reply::Once)),
+            ("n", Typed::Answer(Reply::Deny)),
+            ("s", Typed::Answer(Reply::Session)),
+            ("d\n", Typed::Details),
+            ("", Typed::Unclear),
+            ("\n", Typed::Unclear),
+            ("yes please", Typed::Unclear),
+            ("ok", Typed::Unclear),
         ] {
             assert_eq!(understood(line, true), expected, "{line:?}");
         }
-        assert_eq!(understood("s", false), None);
+        assert_eq!(understood("s", false), Typed::Unclear);
     }
 }

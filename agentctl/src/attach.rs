@@ -67,6 +67,11 @@ pub(crate) struct Attached {
 }
 
 impl Directory {
+    /// The directory, if one was named.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.workspace.as_deref()
+    }
+
     /// Hands the directory over, if one was named.
     ///
     /// # Errors

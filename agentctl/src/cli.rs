@@ -2,8 +2,9 @@
 
 use crate::arguments::text;
 use crate::commands::{
-    agents, approvals, audit, backup, chat, config, cred, curator, doctor, hook, key, mcp, memory, message,
-    model, policy, queue, redteam, report, run, sandbox, scan, session, setup, steer, user, web, workspace,
+    agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events, hook,
+    inspect, key, logs, mcp, memory, message, model, pairing, policy, queue, redteam, report, run, sandbox,
+    scan, session, setup, steer, user, web, workspace,
 };
 use crate::failure::USAGE;
 use crate::out::Out;
@@ -33,13 +34,13 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Show the host and every process
-    Status,
-    /// Show one process: its row, its edges, its counters, its latest log lines
-    Inspect {
-        /// The process
-        #[arg(value_parser = text::<64>)]
-        name: Name,
+    Status {
+        /// Show it again every 2 seconds
+        #[arg(long, short)]
+        watch: bool,
     },
+    /// Show one process, agentd too: its calls, its actors, its ends, its latest log lines
+    Inspect(inspect::Inspect),
     /// Compare the kernel's facts of every process with the table
     Attest {
         /// Show every property, not only those that differ or cannot be read
@@ -64,20 +65,9 @@ pub(crate) enum Command {
         dot: bool,
     },
     /// Show events: named events, starts and stops of processes, and refused attempts
-    Events {
-        /// Follow events as they happen
-        #[arg(long, short)]
-        follow: bool,
-    },
+    Events(events::Events),
     /// Show the logs of processes
-    Logs {
-        /// The process; all by default
-        #[arg(value_parser = text::<64>)]
-        name: Option<Name>,
-        /// Follow lines as they are written
-        #[arg(long, short)]
-        follow: bool,
-    },
+    Logs(logs::Logs),
     /// Restart a process with the program that is installed now
     Restart {
         /// The process
@@ -121,6 +111,12 @@ pub(crate) enum Command {
     /// Users of the host
     #[command(subcommand)]
     User(user::User),
+    /// Channels: accounts of messengers by which people reach the host
+    #[command(subcommand)]
+    Channel(channel::Channel),
+    /// People who asked by a messenger to be admitted
+    #[command(subcommand)]
+    Pairing(pairing::Pairing),
     /// List and show agents
     #[command(subcommand)]
     Agent(agents::Agent),
@@ -146,6 +142,9 @@ pub(crate) enum Command {
     /// Calls that wait for a person's approval
     #[command(subcommand)]
     Approvals(approvals::Approvals),
+    /// Alerts: list them, or hand them to a program or a webhook
+    #[command(subcommand)]
+    Alerts(alerts::Alerts),
     /// The record of decisions and effects
     #[command(subcommand)]
     Audit(audit::Audit),
@@ -163,7 +162,7 @@ pub(crate) enum Command {
     Sandbox(sandbox::Sandbox),
     /// Scan texts from standard input, JSON lines {"text":…}, without a host
     Scan(scan::Scan),
-    /// Check web addresses
+    /// Check web addresses, and allow hosts
     #[command(subcommand)]
     Web(web::Web),
     /// Check the configuration file
@@ -222,6 +221,9 @@ fn sentence(printed: &str) -> String {
     let shown = shown.collect::<Vec<_>>().join("; ");
     shown.strip_prefix("error: ").unwrap_or(&shown).to_owned()
 }
+
+#[cfg(test)]
+mod help_tests;
 
 #[cfg(test)]
 mod tests {
@@ -346,6 +348,11 @@ mod tests {
             "redteam --probes f --row gate",
             "redteam --list --act shadow",
             "completions csh",
+            "alerts send",
+            "alerts send --command x --webhook https://a",
+            "alerts send --command x --quiet 25:00-07:00",
+            "logs --level loud",
+            "logs --since soon",
         ] {
             assert!(!accepts(line), "{line}");
         }

@@ -1,10 +1,12 @@
 //! The commands, a module each. `rows` and `statistics` serve several of them.
 
 pub(crate) mod agents;
+pub(crate) mod alerts;
 pub(crate) mod approvals;
 pub(crate) mod attest;
 pub(crate) mod audit;
 pub(crate) mod backup;
+pub(crate) mod channel;
 pub(crate) mod chat;
 pub(crate) mod config;
 pub(crate) mod cred;
@@ -19,6 +21,7 @@ pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod model;
+pub(crate) mod pairing;
 pub(crate) mod policy;
 pub(crate) mod queue;
 pub(crate) mod redteam;

@@ -3,31 +3,29 @@
 use crate::app::{App, Outcome};
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    agents, approvals, attest, audit, backup, chat, config, cred, curator, doctor, events, hook, inspect,
-    key, logs, mcp, memory, message, model, policy, queue, redteam, report, restart, rows, run, sandbox,
-    scan, session, setup, status, steer, user, web, workspace,
+    agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor, events,
+    hook, inspect, key, logs, mcp, memory, message, model, pairing, policy, queue, redteam, report, restart,
+    rows, run, sandbox, scan, session, setup, status, steer, user, web, workspace,
 };
 use agents::Agent;
 use clap::CommandFactory;
-use config::Config;
 use sandbox::Sandbox;
 use session::Session;
-use web::Web;
 use workspace::Workspace;
 
 /// Runs the command.
 pub(crate) async fn run(app: &App, command: Command) -> Outcome {
     match command {
-        Command::Status => status::status(app).await,
-        Command::Inspect { name } => inspect::inspect(app, name).await,
+        Command::Status { watch } => status::status(app, watch).await,
+        Command::Inspect(arguments) => inspect::inspect(app, arguments).await,
         Command::Attest { all, probe } => attest::attest(app, all, probe).await,
         Command::Redteam(arguments) => redteam::run(app, arguments).await,
         Command::Doctor(arguments) => doctor::doctor(app, arguments).await,
         Command::Setup(arguments) => setup::setup(app, arguments).await,
         Command::Report(arguments) => report::report(app, &arguments).await,
         Command::Manifest { dot } => rows::manifest(app, dot),
-        Command::Events { follow } => events::events(app, follow).await,
-        Command::Logs { name, follow } => logs::logs(app, name, follow).await,
+        Command::Events(arguments) => events::events(app, &arguments).await,
+        Command::Logs(arguments) => logs::logs(app, arguments).await,
         Command::Restart { name } => restart::restart(app, name).await,
         Command::Hold { name } => restart::hold(app, name).await,
         Command::Release { name } => restart::release(app, name).await,
@@ -43,6 +41,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Session(Session::End { name }) => session::end(app, name).await,
         Command::Message(command) => message::run(app, command).await,
         Command::User(command) => user::run(app, command).await,
+        Command::Channel(command) => channel::run(app, command).await,
+        Command::Pairing(command) => pairing::run(app, command).await,
         Command::Agent(Agent::List) => agents::agents(app).await,
         Command::Agent(Agent::Show { name }) => agents::agent(app, name).await,
         Command::Model(command) => model::run(app, command).await,
@@ -60,6 +60,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Curator(command) => curator::run(app, command).await,
         Command::Policy(command) => policy::run(app, command).await,
         Command::Approvals(command) => approvals::run(app, command).await,
+        Command::Alerts(command) => alerts::run(app, command).await,
         Command::Audit(command) => audit::run(app, command).await,
         Command::Backup(command) => backup::run(app, command).await,
         Command::Cred(command) => cred::run(app, command).await,
@@ -67,8 +68,8 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Run(arguments) => run::run(app, arguments).await,
         Command::Sandbox(Sandbox::Run(arguments)) => sandbox::run(app, arguments).await,
         Command::Scan(arguments) => scan::scan(&arguments),
-        Command::Web(Web::Check) => web::check(),
-        Command::Config(Config::Check { file }) => config::check(app, &file),
+        Command::Web(arguments) => web::run(app, arguments).await,
+        Command::Config(arguments) => config::run(app, arguments).await,
         Command::Completions { shell } => agents::completions(app, shell, Cli::command()),
     }
 }

@@ -11,7 +11,7 @@ use ipc_proto::control::ControlError;
 use ipc_proto::gate::RelayError;
 use ipc_proto::router::RouterError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The arguments are wrong.
 pub(crate) const USAGE: u8 = 64;
@@ -28,6 +28,13 @@ impl From<Fault> for Failure {
     }
 }
 
+/// The socket that did not answer, and those that are not there.
+fn tried(path: &Path, others: &[PathBuf]) -> String {
+    let others: Vec<String> = others.iter().map(|other| other.display().to_string()).collect();
+    let none = format!(" (there is no socket at {} either)", others.join(" and "));
+    format!("{}{}", path.display(), if others.is_empty() { "" } else { &none })
+}
+
 /// The failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
@@ -35,15 +42,24 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Usage(String),
     /// Nobody listens at the socket, or the connection broke and did not come back.
-    #[error("no host answers at {}: {cause}", path.display())]
+    #[error(
+        "no host answers at {}: {cause}; start one: agentd run, or systemctl start cordon; or name its socket: \
+         --socket PATH",
+        tried(path, others)
+    )]
     Unreachable {
         /// The socket.
         path: PathBuf,
+        /// The other sockets that were tried before.
+        others: Vec<PathBuf>,
         /// The cause.
         cause: String,
     },
     /// The socket may not be opened by this user.
-    #[error("the socket {} may not be opened: {cause}", path.display())]
+    #[error(
+        "the socket {} may not be opened: {cause}; use the host's own user, or --socket with another host's",
+        path.display()
+    )]
     SocketDenied {
         /// The socket.
         path: PathBuf,
@@ -57,19 +73,19 @@ pub(crate) enum Failure {
     #[error("as many connections of yours are open as there may be; try again when one has ended")]
     NoSlot,
     /// Control took longer than the method allows.
-    #[error("no answer within the deadline")]
+    #[error("no answer within the deadline; try again, and look at `agentctl status`")]
     Deadline,
     /// Control refused the call without reading it.
-    #[error("control refused the call: {0}")]
+    #[error("control refused the call: {0}; use the agentctl of the host's release")]
     Refused(io::ErrorKind),
     /// Control's own reason.
     #[error("{0}")]
     Control(#[from] ControlError),
     /// No user of that name. The router has the same error for an unknown caller.
-    #[error("no such user")]
+    #[error("no such user; agentctl user list names the users")]
     NoSuchUser,
     /// A value is over its bound.
-    #[error("{what}: {why}")]
+    #[error("{what}: {why}; give less")]
     TooLong {
         /// The value.
         what: &'static str,
@@ -77,23 +93,45 @@ pub(crate) enum Failure {
         why: TooLong,
     },
     /// The workspace is not a directory.
-    #[error("the workspace {} is not a directory", .0.display())]
+    #[error("the workspace {} is not a directory; make it, or name another", .0.display())]
     NotADirectory(PathBuf),
     /// The workspace belongs to somebody else.
-    #[error("the workspace {} is not yours", .0.display())]
+    #[error("the workspace {} is another user's; use a directory of your own, or copy it", .0.display())]
     NotYours(PathBuf),
     /// The workspace contains the host's own files, or is among them.
-    #[error("the workspace {} is in the host's own state, or has it in it; give another directory", .0.display())]
+    #[error(
+        "the workspace {} is in the host's own state, or has it in it; give another directory",
+        .0.display()
+    )]
     HostsOwn(PathBuf),
     /// The directory's file system did not answer.
-    #[error("the workspace {} does not answer within 2 s: its file system is stalled; use a directory of this machine's own disk", .0.display())]
+    #[error(
+        "the workspace {} does not answer within 2 s: its file system is stalled; use a directory of this machine's \
+         own disk",
+        .0.display()
+    )]
     DirectoryStalls(PathBuf),
     /// The directory's file system is not this machine's own.
-    #[error("the workspace {} is on a network or FUSE file system, which may stall; copy it to a disk of this machine", .0.display())]
+    #[error(
+        "the workspace {} is on a network or FUSE file system, which may stall; copy it to a disk of this machine",
+        .0.display()
+    )]
     DirectoryRemote(PathBuf),
+    /// A program to run is where no jail sees it.
+    #[error(
+        "{} cannot be seen from a jail, which has the machine's /usr and the workspace alone; {remedy}",
+        found.display()
+    )]
+    ProgramUnseen {
+        /// The program.
+        found: PathBuf,
+        /// The way to run it.
+        remedy: String,
+    },
     /// As many directories are attached as one user may have.
     #[error(
-        "as many directories are attached as one user may have (32); end a session that works in one: agentctl session list, agentctl session end NAME"
+        "as many directories are attached as one user may have (32); end a session that works in one: agentctl \
+         session list, agentctl session end NAME"
     )]
     TooManyAttached,
     /// A command would replace an existing file.
@@ -111,7 +149,10 @@ pub(crate) enum Failure {
         cause: io::Error,
     },
     /// The vault's public key cannot be trusted.
-    #[error("the public key {} cannot be trusted: {why}", path.display())]
+    #[error(
+        "the public key {} cannot be trusted: {why}; agentctl doctor --fix mends its owner and mode",
+        path.display()
+    )]
     PublicKey {
         /// The key file.
         path: PathBuf,
@@ -122,22 +163,22 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Login(String),
     /// The value could not be sealed.
-    #[error("the value could not be sealed")]
+    #[error("the value could not be sealed; try again")]
     Seal,
     /// The kernel has no random bytes.
-    #[error("the kernel gives no random bytes: {0}")]
+    #[error("the kernel gives no random bytes: {0}; wait until the machine has started, and try again")]
     Random(getrandom::Error),
     /// The configuration, old or new, is refused.
     #[error("{0}")]
     Configuration(String),
     /// A program of the same release is not installed.
-    #[error("the program {name} is not beside agentctl, nor in ../libexec/cordon")]
+    #[error("the program {name} is not beside agentctl, nor in ../libexec/cordon; install the release whole")]
     NoProgram {
         /// Its name.
         name: &'static str,
     },
     /// A program of the same release could not be run, or did not answer in its format.
-    #[error("the program {name} failed: {why}")]
+    #[error("the program {name} failed: {why}; install the release whole, or look at agentctl doctor")]
     Program {
         /// Its name.
         name: &'static str,
@@ -145,7 +186,7 @@ pub(crate) enum Failure {
         why: String,
     },
     /// The person's own editor could not be run, or did not end well.
-    #[error("the editor {name}: {why}; VISUAL and EDITOR name another")]
+    #[error("the editor {name}: {why}; name another in VISUAL or EDITOR")]
     Editor {
         /// Its name in the variable.
         name: String,
@@ -161,7 +202,7 @@ pub(crate) enum Failure {
         cause: Box<Failure>,
     },
     /// No agent of that name; the valid names are listed.
-    #[error("no agent {name}; there are: {there}")]
+    #[error("no agent {name}; name one of: {there}")]
     NoAgent {
         /// The given name.
         name: String,
@@ -169,10 +210,10 @@ pub(crate) enum Failure {
         there: String,
     },
     /// No process of that name; the valid names are listed.
-    #[error("no such process; there are: {0}")]
+    #[error("no such process; name one of: {0}")]
     NoProcess(&'static str),
     /// A line of a file of probes or memories is wrong.
-    #[error("{}, line {line}: {why}; nothing was done", path.display())]
+    #[error("{}, line {line}: {why}; nothing was done; correct the line", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -190,7 +231,7 @@ pub(crate) enum Failure {
         message: String,
     },
     /// A checkpoint is of another log than the record.
-    #[error("the checkpoint is of the log {stored}, and this one is {own}")]
+    #[error("the checkpoint is of the log {stored}, and this one is {own}; use a checkpoint of this log")]
     OtherLog {
         /// The log of the checkpoint.
         stored: String,
@@ -201,13 +242,13 @@ pub(crate) enum Failure {
     #[error("{0}")]
     Backup(#[from] Broken),
     /// Interrupted twice, before the turn's end was seen.
-    #[error("interrupted; the turn was asked to stop")]
+    #[error("interrupted; the turn was asked to stop; see agentctl message list for its end")]
     Interrupted,
     /// Standard output or standard input is gone.
-    #[error("the terminal or pipe failed: {0}")]
+    #[error("the terminal or pipe failed: {0}; run it again at a terminal, or with its output in a file")]
     Output(#[from] io::Error),
     /// No event loop.
-    #[error("no event loop: {0}")]
+    #[error("no event loop: {0}; raise the limit of open files (ulimit -n)")]
     Runtime(io::Error),
 }
 
@@ -230,6 +271,7 @@ impl Failure {
             Self::HostsOwn(_) => "hosts_own",
             Self::DirectoryStalls(_) => "directory_stalls",
             Self::DirectoryRemote(_) => "directory_remote",
+            Self::ProgramUnseen { .. } => "program_unseen",
             Self::TooManyAttached => "too_many_attached",
             Self::Exists(_) => "exists",
             Self::IsLink(_) => "link",

@@ -44,8 +44,9 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    fn into_failure(self, path: &Path) -> Failure {
-        let unreachable = |cause: String| Failure::Unreachable { path: path.to_owned(), cause };
+    fn into_failure(self, path: &Path, others: &[PathBuf]) -> Failure {
+        let unreachable =
+            |cause: String| Failure::Unreachable { path: path.to_owned(), others: others.to_vec(), cause };
         match self {
             Self::Absent(cause) => unreachable(cause.to_string()),
             Self::Denied(cause) => Failure::SocketDenied { path: path.to_owned(), cause },
@@ -71,6 +72,8 @@ pub(crate) struct Peer {
 /// The connection to control.
 pub(crate) struct Link {
     path: PathBuf,
+    /// Sockets that were looked for first, and are not there.
+    others: Vec<PathBuf>,
     client: RefCell<Option<ControlClient>>,
     /// The peer of this command's first connection. Once it is set, an absence is probably short.
     met: Cell<Option<Peer>>,
@@ -79,7 +82,12 @@ pub(crate) struct Link {
 impl Link {
     /// A connection to the host at `path`, opened at the first call.
     pub(crate) const fn new(path: PathBuf) -> Self {
-        Self { path, client: RefCell::new(None), met: Cell::new(None) }
+        Self::found(path, Vec::new())
+    }
+
+    /// The same, after none was found at the `others`.
+    pub(crate) const fn found(path: PathBuf, others: Vec<PathBuf>) -> Self {
+        Self { path, others, client: RefCell::new(None), met: Cell::new(None) }
     }
 
     /// The socket.
@@ -92,7 +100,8 @@ impl Link {
     /// # Errors
     /// No call was made yet, so no peer is known.
     pub(crate) fn peer(&self) -> Result<Peer, Failure> {
-        let nobody = || Trouble::Absent(io::ErrorKind::NotConnected.into()).into_failure(&self.path);
+        let nobody =
+            || Trouble::Absent(io::ErrorKind::NotConnected.into()).into_failure(&self.path, &self.others);
         self.met.get().ok_or_else(nobody)
     }
 
@@ -163,7 +172,7 @@ impl Link {
             let since = if matches!(trouble, Trouble::Down(_)) { began } else { Instant::now() };
             let end = *end.get_or_insert(since + PATIENCE);
             if !self.may_pass(&trouble) || Instant::now() + pause > end {
-                return Err(trouble.into_failure(&self.path));
+                return Err(trouble.into_failure(&self.path, &self.others));
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(longest);

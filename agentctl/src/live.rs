@@ -3,9 +3,11 @@
 //! Events may be missing after a restart (the router's ring is bounded), so at the end the whole answer from the outbox
 //! decides which part is still to be printed.
 
+use crate::in_place::InPlace;
 use crate::out::Out;
 use crate::turn::Ended;
-use crate::{text, tool_line, turn_end, view};
+use crate::wrap::{self, Flow};
+use crate::{text, tool_line, turn_end};
 use ipc_proto::approval::State;
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::{End, TurnEvent};
@@ -40,6 +42,10 @@ pub(crate) struct Live {
     mark: usize,
     /// The cursor is not at the beginning of a line.
     mid_line: bool,
+    /// Breaks the text between words.
+    flow: Flow,
+    /// The last line of the running tool's output.
+    running: InPlace,
     calls: Vec<Call>,
     asked: Vec<Asked>,
     notices: Vec<String>,
@@ -47,12 +53,14 @@ pub(crate) struct Live {
 
 impl Live {
     /// Shows text as it comes unless `out` prints JSON.
-    pub(crate) const fn new(out: Out) -> Self {
+    pub(crate) fn new(out: Out) -> Self {
         Self {
             out,
             all: String::new(),
             mark: 0,
             mid_line: false,
+            flow: Flow::new(wrap::columns(io::stdout())),
+            running: InPlace::new(out.json),
             calls: Vec::new(),
             asked: Vec::new(),
             notices: Vec::new(),
@@ -96,16 +104,16 @@ impl Live {
             }
             TurnEvent::Approval { .. } => self.ask(event)?,
             TurnEvent::Answered { id, state, note } => self.answered(*id, *state, note)?,
-            TurnEvent::ToolProgress { line, .. } => {
-                self.remark(&format!("    {}", text::begin(line, 100)))?
-            }
+            TurnEvent::ToolProgress { line, .. } => self.progress(line)?,
             TurnEvent::ToolEnd { call, outcome, duration_ms } => {
+                self.running.clear();
                 if let Some(seen) = self.calls.iter_mut().rev().find(|seen| seen.id == *call) {
                     seen.end = Some((*outcome, *duration_ms));
                 }
             }
             TurnEvent::Output { error, bytes } => {
                 if !self.out.json {
+                    self.running.clear();
                     self.out.content(bytes, *error, false)?;
                 }
             }
@@ -128,7 +136,9 @@ impl Live {
         if self.asked.iter().any(|seen| seen.id == *id) {
             return Ok(());
         }
-        self.remark(&format!("  ? {tool} {} ({})", text::exact(preview), text::exact(reason)))?;
+        // The prompt shows the question.
+        self.running.clear();
+        self.end_line()?;
         let shown = json!({
             "id": id.to_string(),
             "call": call.to_string(),
@@ -145,24 +155,35 @@ impl Live {
     }
 
     fn answered(&mut self, id: ApprovalId, state: State, note: &str) -> io::Result<()> {
-        let space = if note.is_empty() { "" } else { ": " };
-        self.remark(&format!("  ? {}{space}{}", view::word(state), text::exact(note)))?;
+        self.remark(&format!("  ? {}", text::exact(&answer(state, note))))?;
         if let Some(seen) = self.asked.iter_mut().rev().find(|seen| seen.id == id) {
             (seen.state, seen.note) = (state, note.to_owned());
         }
         Ok(())
     }
 
+    /// Shows the last line of a tool's output: in place on a terminal, else as a line of its own.
+    fn progress(&mut self, line: &str) -> io::Result<()> {
+        if !self.running.is_seen() {
+            return self.remark(&format!("    {}", text::begin(line, 100)));
+        }
+        self.end_line()?;
+        self.running.show(&format!("    {}", text::begin(line, 200)));
+        Ok(())
+    }
+
     fn say(&mut self, text: &str) -> io::Result<()> {
         self.all.push_str(text);
         if !self.out.json && !text.is_empty() {
-            self.out.piece(text)?;
+            self.running.clear();
+            self.out.piece(&self.flow.push(text))?;
             self.mid_line = !text.ends_with('\n');
         }
         Ok(())
     }
 
     fn remark(&mut self, remark: &str) -> io::Result<()> {
+        self.running.clear();
         self.end_line()?;
         self.out.remark(remark);
         Ok(())
@@ -170,7 +191,8 @@ impl Live {
 
     fn end_line(&mut self) -> io::Result<()> {
         if self.mid_line {
-            self.out.piece("\n")?;
+            let rest = self.flow.flush();
+            self.out.piece(&format!("{rest}\n"))?;
             self.mid_line = false;
         }
         Ok(())
@@ -184,6 +206,7 @@ impl Live {
         if self.out.json {
             return Ok(());
         }
+        self.running.clear();
         let rest = unprinted(&self.all, self.mark, &ended.finished.text).to_owned();
         if rest.len() == ended.finished.text.len() && !rest.is_empty() {
             self.end_line()?;
@@ -222,6 +245,16 @@ impl Live {
             map.insert("error".to_owned(), error);
         }
         document
+    }
+}
+
+/// How a question ended, and if the call was run.
+fn answer(state: State, note: &str) -> String {
+    match state {
+        State::Approved if note.is_empty() || note == "approved" => "approved".to_owned(),
+        State::Approved => format!("approved, but not run: {note}"),
+        State::Denied => "denied: it was not run".to_owned(),
+        State::Expired | State::Void | State::Claimed | State::Pending => format!("not run: {note}"),
     }
 }
 
@@ -264,7 +297,24 @@ fn unprinted<'a>(printed: &str, mark: usize, answer: &'a str) -> &'a str {
 
 #[cfg(test)]
 mod tests {
-    use super::unprinted;
+    use super::{State, answer, unprinted};
+
+    #[test]
+    fn the_end_of_a_question_says_that_the_call_was_not_run() {
+        for (state, note, said) in [
+            (State::Approved, "approved", "approved"),
+            (State::Denied, "a person said no", "denied: it was not run"),
+            (State::Expired, "nobody answered in time", "not run: nobody answered in time"),
+            (
+                State::Void,
+                "the question does not stand any more",
+                "not run: the question does not stand any more",
+            ),
+            (State::Approved, "the policies changed", "approved, but not run: the policies changed"),
+        ] {
+            assert_eq!(answer(state, note), said);
+        }
+    }
 
     #[test]
     fn only_the_unprinted_part_of_an_answer_is_printed_at_the_end() {

@@ -8,6 +8,7 @@
 
 mod app;
 mod approval;
+mod approval_card;
 mod approval_prompt;
 mod arguments;
 mod atomic_file;
@@ -18,20 +19,24 @@ mod dispatch;
 mod edit;
 mod failure;
 mod host;
+mod in_place;
 mod interrupt;
 mod kernel;
 mod link;
 mod live;
+mod log_line;
 mod out;
 mod project;
 mod prompt;
 mod secret_input;
 mod sibling;
+mod table;
 mod text;
 mod tool_line;
 mod turn;
 mod turn_end;
 mod view;
+mod wrap;
 
 use std::process::ExitCode;
 

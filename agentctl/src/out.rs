@@ -1,28 +1,12 @@
 //! Printing: one JSON document, JSON lines, or text and tables. Every text that others wrote is escaped here.
 //!
-//! Colour only on a terminal (comfy-table looks at standard output) and not where `NO_COLOR` is set.
+//! Colour only on a terminal and not where `NO_COLOR` is set. Lines are broken between words where a width is known.
 
 use crate::failure::Failure;
-use crate::text;
-use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
+use crate::{table, text, wrap};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-
-/// Words for a good, a doubtful and a bad state, coloured where they are a whole cell.
-const GOOD: &[&str] =
-    &["ready", "equal", "success", "active", "answered", "delivered", "run", "approved", "claimed"];
-const DOUBTFUL: &[&str] = &[
-    "starting", "waiting", "degraded", "unreadable", "queued", "stopping", "unknown", "pending",
-    "waiting_approval", "recalled", "requeued",
-];
-const BAD: &[&str] = &[
-    "held", "stopped", "different", "failed", "error", "blocked", "refused", "denied", "expired", "void",
-    "quarantined",
-];
-
-/// The least width at which wrapping the last column helps.
-const LAST_COLUMN: u16 = 20;
 
 /// The output and its format.
 #[derive(Clone, Copy)]
@@ -54,7 +38,8 @@ impl Out {
 
     /// A line of text, escaped.
     pub(crate) fn line(self, line: &str) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{}", text::shown(line))
+        let line = wrap::text(&text::shown(line), wrap::columns(io::stdout()));
+        writeln!(io::stdout().lock(), "{line}")
     }
 
     /// Text as it comes, escaped, at once.
@@ -87,14 +72,16 @@ impl Out {
     pub(crate) fn remark(self, remark: &str) {
         if !self.json {
             // A remark that nobody can see is no reason to stop.
-            let _ = writeln!(io::stderr().lock(), "{}", text::shown(remark));
+            let remark = wrap::text(&text::shown(remark), wrap::columns(io::stderr()));
+            let _ = writeln!(io::stderr().lock(), "{remark}");
         }
     }
 
     /// Prints to standard error what the person has to do for this to go on, with `--json` as well.
     pub(crate) fn hint(self, hint: &str) {
         // A hint that nobody can see is no reason to stop.
-        let _ = writeln!(io::stderr().lock(), "agentctl: {}", text::shown(hint));
+        let hint = wrap::text(&format!("agentctl: {}", text::shown(hint)), wrap::columns(io::stderr()));
+        let _ = writeln!(io::stderr().lock(), "{hint}");
     }
 
     /// A question to the person, on the line where they answer it.
@@ -151,20 +138,12 @@ impl Out {
 
     /// A table without borders; cells are escaped, and known words coloured on a terminal.
     pub(crate) fn table(self, head: &[&str], rows: Vec<Vec<String>>) -> io::Result<()> {
-        let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        if !head.is_empty() {
-            table.set_header(head.iter().map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
-        }
-        for row in rows {
-            table.add_row(row.iter().map(|cell| coloured(&text::line(cell))));
-        }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
-        }
-        wrap_last_column(&mut table);
+        let escaped = rows.iter().map(|row| row.iter().map(|cell| text::line(cell)).collect());
+        let colour =
+            io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let lines = table::lines(head, &escaped.collect::<Vec<_>>(), wrap::columns(io::stdout()), colour);
         let mut out = io::stdout().lock();
-        table.lines().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 
     /// Prints why a command failed, and gives its exit status. A reader that went away has seen enough.
@@ -185,38 +164,18 @@ impl Out {
             let error = json!({ "ok": false, "error": { "type": kind, "message": text::line(message) } });
             let _ = self.json_line(&error);
         } else {
-            let _ = writeln!(io::stderr().lock(), "agentctl: {}", text::shown(message));
+            let line = format!("agentctl: {}", text::shown(message));
+            let _ = writeln!(io::stderr().lock(), "{}", wrap::text(&line, wrap::columns(io::stderr())));
         }
+    }
+
+    /// Returns true if a person can be asked: standard input and standard error are terminals, and the output is not JSON.
+    pub(crate) fn can_ask(self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
     /// Returns true if standard input and standard output are a terminal.
     pub(crate) fn interactive() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
-    }
-}
-
-/// On a terminal with room for it the last column is wrapped. The others never are: an id in two pieces cannot be
-/// copied. Where there is no room, or no width is known, lines are left to the terminal.
-fn wrap_last_column(table: &mut Table) {
-    let Some(width) = table.width() else { return };
-    let widths = table.column_max_content_widths();
-    let others: u16 = widths.split_last().map_or(0, |(_, others)| others.iter().map(|width| width + 2).sum());
-    if width < others.saturating_add(LAST_COLUMN) {
-        return;
-    }
-    table.set_content_arrangement(ContentArrangement::Dynamic);
-    let most = widths.len().saturating_sub(1);
-    for column in table.column_iter_mut().take(most) {
-        column.set_constraint(ColumnConstraint::ContentWidth);
-    }
-}
-
-fn coloured(cell: &str) -> Cell {
-    let colour = [(GOOD, Color::Green), (DOUBTFUL, Color::Yellow), (BAD, Color::Red)]
-        .into_iter()
-        .find_map(|(words, colour)| words.contains(&cell).then_some(colour));
-    match colour {
-        Some(colour) => Cell::new(cell).fg(colour),
-        None => Cell::new(cell),
     }
 }

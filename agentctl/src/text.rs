@@ -96,17 +96,33 @@ pub(crate) fn mib(kib: u64) -> String {
     format!("{}.{}", kib / 1024, kib % 1024 * 10 / 1024)
 }
 
+/// Bytes in the greatest unit that they fill, with one digit behind the point.
+pub(crate) fn bytes(count: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = units.into_iter().find(|(bits, _)| count >> bits > 0);
+    unit.map_or_else(
+        || format!("{count} B"),
+        |(bits, name)| format!("{}.{} {name}", count >> bits, ((count >> (bits - 10)) & 1023) * 10 / 1024),
+    )
+}
+
+/// A number and its noun, in the singular or the plural.
+pub(crate) fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// Microseconds as `us` or `ms`.
 pub(crate) fn micros(us: u64) -> String {
     if us < 10_000 { format!("{us}us") } else { format!("{}ms", us / 1000) }
 }
 
-/// Millionths of a dollar as dollars.
+/// Millionths of a dollar as dollars, with cents and as many further digits as count.
 pub(crate) fn usd(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     let part = format!("{part:06}");
-    let part = part.trim_end_matches('0');
-    if part.is_empty() { format!("{whole} USD") } else { format!("{whole}.{part} USD") }
+    let (cents, rest) = part.split_at(2);
+    format!("${whole}.{cents}{}", rest.trim_end_matches('0'))
 }
 
 /// A span of time as seconds.
@@ -150,9 +166,22 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A time: a day in UTC, or a span of time before now. Unix ms.
+/// A time that is written as RFC 3339 in UTC, unix ms.
+pub(crate) fn stamp(given: &str) -> Option<u64> {
+    let (date, time) = given.strip_suffix('Z')?.split_once('T')?;
+    let mut parts = time.splitn(3, ':');
+    let mut part = |most: u64| parts.next()?.parse::<u64>().ok().filter(|number| *number <= most);
+    let (hour, minute) = (part(23)?, part(59)?);
+    let (second, fraction) = parts.next().map(|rest| rest.split_once('.').unwrap_or((rest, "0")))?;
+    let second = second.parse::<u64>().ok().filter(|second| *second <= 60)?;
+    let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+    let ms: u64 = digits.parse().ok()?;
+    Some(day(date)? + ((hour * 60 + minute) * 60 + second) * 1000 + ms)
+}
+
+/// A time: a day or an RFC 3339 time in UTC, or a span of time before now. Unix ms.
 pub(crate) fn moment(given: &str) -> Result<u64, String> {
-    if let Some(ms) = day(given) {
+    if let Some(ms) = day(given).or_else(|| stamp(given)) {
         return Ok(ms);
     }
     let ago =
@@ -223,13 +252,21 @@ mod tests {
         assert_eq!(span(61_000), "1m 1s");
         assert_eq!(span(90_000_000), "1d 1h");
         assert_eq!(mib(1536), "1.5");
+        assert_eq!(
+            (bytes(1023), bytes(1536), bytes(5 << 30)),
+            ("1023 B".into(), "1.5 KiB".into(), "5.0 GiB".into())
+        );
+        assert_eq!(
+            (count(1_u32, "reply", "replies"), count(2_usize, "reply", "replies")),
+            ("1 reply".into(), "2 replies".into())
+        );
         assert_eq!(begin("one\n two   three", 7), "one two…");
     }
 
     #[test]
     fn sums_are_written_to_the_last_digit_that_counts() {
         for (micros, written) in
-            [(1_500_000, "1.5 USD"), (2_000_000, "2 USD"), (1, "0.000001 USD"), (0, "0 USD")]
+            [(1_500_000, "$1.50"), (2_000_000, "$2.00"), (14_200, "$0.0142"), (1, "$0.000001"), (0, "$0.00")]
         {
             assert_eq!(usd(micros), written);
         }

@@ -23,10 +23,14 @@ const SENTENCES: [(&str, &str, &str); 11] = [
     ("memory_delete", "forgets memory", "id"),
 ];
 
+/// The verb of a tool's sentence and the argument that is its object; `None` for a tool without a sentence.
+pub(crate) fn verb(tool: &str) -> Option<(&'static str, &'static str)> {
+    SENTENCES.iter().find(|(name, ..)| *name == tool).map(|(_, verb, object)| (*verb, *object))
+}
+
 /// The call on one line: "reads notes.txt"; for another tool, or without the argument, its name and all arguments.
 pub(crate) fn sentence(tool: &str, args: &str) -> String {
-    let known = SENTENCES.iter().find(|(name, ..)| *name == tool);
-    let spoken = known.and_then(|(_, verb, argument)| {
+    let spoken = verb(tool).and_then(|(verb, argument)| {
         let fields: Value = serde_json::from_str(args).ok()?;
         let object = fields.get(argument)?.as_str()?.replace(BOUNDARY, "");
         Some(format!("{verb} {}", text::begin(&object, SHOWN)))

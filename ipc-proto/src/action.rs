@@ -82,6 +82,17 @@ pub enum Action {
     UserAdded,
     /// A user was removed.
     UserRemoved,
+    /// An identity was added to a user or taken from one; the subject is the user, the reason says which.
+    IdentityChanged,
+    /// A pairing was asked for, approved or refused; the subject is the channel, the reason says which.
+    PairingChanged,
+    /// A sender's message was dropped; the subject is the channel, the reason says why, and `hash` is of the identity. Once an hour for
+    /// each sender and reason.
+    SenderDropped,
+    /// A piece of an answer reached its platform, was refused, or has an unknown outcome; the subject is the channel.
+    PieceSent,
+    /// A channel's connection went up or down; the subject is the channel, the reason says which.
+    ChannelChanged,
     /// A session was ended by its user.
     SessionEnded,
     /// A workspace was attached.
@@ -193,6 +204,9 @@ impl Action {
             | Self::QueuePaused
             | Self::TurnsStopped
             | Self::AnswerReleased
+            | Self::SenderDropped
+            | Self::PieceSent
+            | Self::ChannelChanged
             | Self::SessionEnded => Category::Channel,
             Self::ModelDecided
             | Self::ModelEnded
@@ -218,6 +232,8 @@ impl Action {
             | Self::SecretExported
             | Self::UserAdded
             | Self::UserRemoved
+            | Self::IdentityChanged
+            | Self::PairingChanged
             | Self::OperatorRefused
             | Self::GrantChanged
             | Self::KeyCreated

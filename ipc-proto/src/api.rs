@@ -92,6 +92,8 @@ pub struct Holder {
     pub user: UserId,
     /// Their name.
     pub user_name: Name,
+    /// True if they own the host.
+    pub owner: bool,
     /// The caller's scope; everything for a caller without a key.
     pub scope: KeyScope,
     /// The agents that there are and that they may speak to.
@@ -118,6 +120,7 @@ mod tests {
             name: Name::default(),
             user: UserId::from_bytes([0; 16]),
             user_name: Name::default(),
+            owner: false,
             scope: KeyScope {
                 models: List::clip(models.iter().map(|name| Text::clip(name))),
                 ..KeyScope::default()

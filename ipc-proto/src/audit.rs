@@ -286,19 +286,24 @@ pub struct Rotation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum AuditError {
     /// The record could not be made durable.
-    #[error("the record cannot be written (disk full or failing)")]
+    #[error("the record cannot be written (disk full or failing); make room, and it goes on by itself")]
     NotDurable,
     /// The record on disk does not hold; nothing is appended to it.
     #[error("the record on disk does not verify; run `agentctl audit verify`")]
     Broken,
     /// The record has no entry of this index, or not so many entries.
-    #[error("the record has no such entry")]
+    #[error("the record has no such entry; `agentctl audit query` lists entries")]
     NoEntry,
     /// The entry was removed by retention; its hash is still part of the record.
-    #[error("this entry is past its retention; its hash alone is kept")]
+    #[error(
+        "this entry is past its retention, and its hash alone is kept; use a backup of that time (`agentctl backup \
+         restore`)"
+    )]
     Sealed,
     /// No digest of that day.
-    #[error("no digest of that day; a day's digest is made with the first entry of a later day")]
+    #[error(
+        "no digest of that day; try again later: a day's digest is made with the first entry of a later day"
+    )]
     NoDigest,
 }
 
@@ -312,7 +317,7 @@ service! {
         [idempotent, 8, 10]
         async fn append(serial: Serial, event: Event) -> Result<Receipt, AuditError>;
         /// Entries from index `from` on, at most `max`; waits up to `wait_ms` (20,000 at most) for the first.
-        [idempotent, 256, 30]
+        [idempotent + wait, 256, 30]
         async fn tail(from: u64, max: u16, wait_ms: u32) -> Result<List<Record, TAIL>, AuditError>;
         /// Reads the whole record and checks every hash.
         [idempotent, 4, 60]

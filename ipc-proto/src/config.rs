@@ -4,13 +4,30 @@
 //! section unreadable ends. Unknown keys are refused on both sides.
 
 mod audit;
+mod channels;
+mod curator;
+mod gateway;
+mod key;
+mod limits;
+mod memory;
 mod models;
+mod policy;
+mod reach;
+mod router;
 
 pub use crate::credproxy::KeySource;
-use crate::memory::{Manner, Question};
 pub use crate::role::UserRole;
 pub use audit::{AlertRule, Alerts, Audit, Checkpoint, RetentionDays};
+pub use channels::{ChannelAccount, ChannelRules, Channels, DmPolicy, Streaming};
+pub use curator::Curator;
+pub use gateway::{Gateway, RelayLimits};
+pub use key::{Key, Keyed, Rule};
+pub use limits::AgentLimits;
+pub use memory::{Embedder, Finding, Memory};
 pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind, ProviderModel};
+pub use policy::Policy;
+pub use reach::ChannelReach;
+pub use router::Router;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -54,6 +71,12 @@ pub struct Dialer {
     pub loopback_hosts: Vec<String>,
     /// `host:port` that web may reach although not public: `[web] private_hosts`.
     pub web_private_hosts: Vec<String>,
+    /// `host:port` that credproxy may reach although not public, over TLS alone: `[credproxy] private_hosts`.
+    #[serde(default)]
+    pub credproxy_private_hosts: Vec<String>,
+    /// Hosts of the platforms that have a channel, as `HostPattern` reads them.
+    #[serde(default)]
+    pub channel_hosts: Vec<String>,
 }
 
 /// `[credproxy]`.
@@ -68,46 +91,17 @@ pub struct Credproxy {
     pub model_secrets: Vec<String>,
     /// The secrets that gate may use: those of every `[service.NAME]`.
     pub gate_secrets: Vec<String>,
+    /// The reach of every `[channel.NAME]`.
+    #[serde(default)]
+    pub channels: Vec<ChannelReach>,
     /// Where the vault's key comes from.
     pub key: KeySource,
 }
 
-/// `[scanner]`.
+/// The section of a process that has no keys of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scanner {}
-
-/// `[memory]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Memory {
-    /// Most rows one owner may have.
-    pub max_rows: u32,
-    /// Most episodic rows of one owner; the oldest go.
-    pub max_episodic: u32,
-    /// Most semantic rows of one owner.
-    pub max_semantic: u32,
-    /// Days that an episodic row is kept which does not say how long.
-    pub episodic_days: u32,
-    /// Days that observations, and rows that no longer hold, are kept; 0 is for ever.
-    pub retention_days: u32,
-    /// MiB that the database may take.
-    pub max_mib: u32,
-    /// MiB of it that the rows of one owner may take.
-    pub max_owner_mib: u32,
-    /// Tools whose outputs are not taken down.
-    pub ignored_tools: Vec<String>,
-    /// Characters of an output below which it is not taken down.
-    pub min_output_length: u32,
-    /// Most rows in the index of a block.
-    pub max_index_entries: u16,
-    /// Regular expressions whose matches are cut out of every text before it is stored.
-    pub sensitive_patterns: Vec<String>,
-    /// The model whose vectors of the rows are kept.
-    pub embedder: Option<String>,
-    /// The path of the database as everybody but memory sees it, for its log.
-    pub database: String,
-}
+pub struct NoKeys {}
 
 /// `[web]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,30 +155,6 @@ pub struct WebReach {
     pub private_hosts: Vec<String>,
 }
 
-/// The configuration of `router`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Router {
-    /// `[[user]]`.
-    pub users: Vec<User>,
-    /// `[agent.NAME]`, the built-in `default` included.
-    pub agents: BTreeMap<String, Agent>,
-    /// The uid that the host belongs to: root and this uid are the owner.
-    pub owner_uid: u32,
-    /// Messages that may wait in one session.
-    pub queue_per_session: u32,
-    /// Messages of one user but the owner that may wait.
-    pub queue_per_user: u32,
-    /// Messages that may wait in all.
-    pub queue_total: u32,
-    /// Turns that may run at once.
-    pub turns_at_once: u32,
-    /// Turns of one user but the owner that may run at once.
-    pub turns_per_user: u32,
-    /// Turns that may wait for a person and hold no place; each keeps its runner.
-    pub turns_asking: u32,
-}
-
 /// `[[user]]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -223,30 +193,6 @@ pub struct Agent {
     pub sees: bool,
     /// The program that answers in place of the host's own loop.
     pub engine: Option<crate::engine::Engine>,
-}
-
-/// `[agent.NAME.limits]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AgentLimits {
-    /// Tool calls in one turn.
-    pub tool_calls: u32,
-    /// Failures in a row of one tool before it is refused for the rest of the turn.
-    pub tool_failures: u32,
-    /// Wall clock of a turn, seconds.
-    pub seconds: u32,
-    /// CPU time of everything in a turn's jail together, seconds.
-    pub cpu_seconds: u32,
-    /// Wall clock of a program that a person runs with it, seconds.
-    pub run_seconds: u32,
-    /// CPU time of everything in such a program's jail together, seconds.
-    pub run_cpu_seconds: u32,
-    /// Tokens of one answer.
-    pub output_tokens: u32,
-    /// Model calls of one session an hour.
-    pub model_calls_per_hour: u32,
-    /// Times that a turn may call one tool with the same arguments; the next such call is refused.
-    pub same_call: u32,
 }
 
 /// The configuration of `gate`.
@@ -291,28 +237,6 @@ pub struct Service {
     pub idempotency_header: Option<String>,
 }
 
-/// The part of `[gateway]` that gate holds clients of the API to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RelayLimits {
-    /// Requests of one key within a minute.
-    pub requests_per_minute: u32,
-    /// Answers that come for one key at once.
-    pub streams_per_key: u16,
-}
-
-/// `[policy]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Policy {
-    /// Contacts, addresses and other values that the owner vouches for.
-    pub contacts: Vec<String>,
-    /// Seconds after which an approval that nobody answers is a no.
-    pub approval_seconds: u32,
-    /// `readonly`, `supervised` or `full`.
-    pub autonomy: Autonomy,
-}
-
 /// How much an agent may do by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -324,66 +248,6 @@ pub enum Autonomy {
     /// The policies alone decide.
     #[default]
     Full,
-}
-
-/// `[curator]`, and what of `[memory]` curator works by.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Curator {
-    /// Observations are made of what was captured.
-    pub compression_enabled: bool,
-    /// The model that is asked; none: only what works without one is done.
-    pub model: Option<String>,
-    /// Most tokens of one answer.
-    pub max_tokens_per_compression: u32,
-    /// Most jobs that are taken from memory at once.
-    pub batch_size: u16,
-    /// How often memory is asked for work, ms.
-    pub batch_interval_ms: u32,
-    /// Sessions that ended are summed up.
-    pub summaries: bool,
-    /// Observations are compared with those like them.
-    pub resolve_conflicts: bool,
-    /// Less likeness than this, in thousandths, is none.
-    pub conflict_low: u16,
-    /// So much, in thousandths, is the same thing said again.
-    pub conflict_high: u16,
-    /// Names of things, and how they hang together, are taken from what is compressed.
-    pub extract_entities: bool,
-    /// Most tokens of a day (UTC); 0 for no bound.
-    pub tokens_per_day: u32,
-    /// Times that a job is tried.
-    pub attempts: u32,
-    /// `[memory] embedder`, where it is a model's.
-    pub embedder: Option<String>,
-}
-
-/// `[embedder]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Embedder {
-    /// The folder of the model.
-    pub folder: String,
-    /// The name that marks vectors of this very model: [`crate::embedder::LOCAL`] and a part of the hash of its files.
-    pub name: String,
-    /// Seconds without a text after which the model is let go of.
-    pub idle_seconds: u32,
-}
-
-/// `[gateway]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Gateway {
-    /// Where it listens on TCP: `127.0.0.1:PORT` or `[::1]:PORT`. The listener itself is agentd's.
-    pub listen: Option<String>,
-    /// Origins that a page may have that asks over TCP with any key; a key may name more of its own.
-    pub origins: Vec<String>,
-    /// Values of `Host` that a request over TCP may have, in lower case; never empty where it listens there.
-    pub hosts: Vec<String>,
-    /// Most bytes of a request's body.
-    pub max_body: u32,
-    /// Requests of one key within a minute that gate lets through, for the headers that tell clients so.
-    pub requests_per_minute: u32,
 }
 
 /// The configuration of `control`.
@@ -398,35 +262,4 @@ pub struct Control {
     pub owner_uid: u32,
     /// How memory is searched.
     pub finding: Finding,
-}
-
-/// The settings of `[memory]` that decide how it is searched.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Finding {
-    /// `embedder`: the model that makes a vector of what is looked for.
-    pub embedder: Option<String>,
-    /// `rerank`: a model puts the first of what was found into order.
-    pub rerank: bool,
-    /// `rerank_top`: so many of them.
-    pub rerank_top: u8,
-    /// `rerank_seconds`: how long that may take.
-    pub rerank_seconds: u8,
-}
-
-impl Finding {
-    /// Returns whether the words of a question are to be made a vector of.
-    #[must_use]
-    pub fn embeds(&self, question: &Question) -> bool {
-        let by_meaning = !matches!(question.manner, Manner::Words | Manner::Plain);
-        by_meaning && self.embedder.is_some() && !question.words.trim().is_empty()
-    }
-
-    /// Returns whether a model is to put what was found into order. What others are measured against it orders only if it is told
-    /// to.
-    #[must_use]
-    pub fn reorders(&self, question: &Question) -> bool {
-        let asks = question.reorder || (self.rerank && question.manner != Manner::Plain);
-        asks && !question.words.trim().is_empty()
-    }
 }

@@ -1,5 +1,6 @@
 //! The content of a message: a bounded list of parts, what it replies to, and its format.
 
+use crate::channel::{INBOUND_TEXT, PartKind};
 use crate::label::{Class, Label, Trust};
 use crate::{Blob, List, Text};
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,13 @@ pub struct Media {
 pub enum Part {
     /// Text.
     Text(Text<TEXT_BOUND>),
+    /// Text that the sender did not write, such as a forward. It is untrusted, whoever sent it.
+    Foreign {
+        /// Its origin.
+        kind: PartKind,
+        /// The text.
+        text: Text<INBOUND_TEXT>,
+    },
     /// An image.
     Image(Media),
     /// Any file.
@@ -94,6 +102,7 @@ impl Content {
     fn named(&self, of_image: &str) -> String {
         let parts = self.parts.iter().map(|part| match part {
             Part::Text(text) => text.to_string(),
+            Part::Foreign { kind, text } => format!("[{}]\n{text}\n[end of {0}]", kind.name()),
             Part::Image(media) => format!("[image: {}{of_image}]", media.media_type),
             Part::File(media) => format!("[file: {}]", media.media_type),
             Part::Audio(media) => format!("[audio: {}]", media.media_type),
@@ -108,6 +117,20 @@ impl Content {
             Part::Image(Media { place: Place::Bytes(bytes), media_type, .. }) => Some((media_type, bytes)),
             _ => None,
         })
+    }
+
+    /// Kinds of text in it that the sender did not write, each once.
+    #[must_use]
+    pub fn foreign(&self) -> Vec<PartKind> {
+        let mut kinds = Vec::new();
+        for part in &self.parts {
+            if let Part::Foreign { kind, .. } = part
+                && !kinds.contains(kind)
+            {
+                kinds.push(*kind);
+            }
+        }
+        kinds
     }
 
     /// Bytes of these.

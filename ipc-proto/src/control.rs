@@ -1,12 +1,16 @@
 //! The operations of `agentctl`. The caller is known from the socket's peer credentials; each method's least
 //! role stands beside it, and the guard refuses a method without one.
 
+mod inspection;
 mod status;
 
 use crate::api::{KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use crate::audit::{
     AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
+};
+use crate::channel::{
+    ACCOUNTS, ChannelError, ChannelInfo, ChannelView, DeliveryInfo, GroupRule, LinkCode, PairingInfo,
 };
 use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{
@@ -32,6 +36,7 @@ use crate::service::service;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
+pub use inspection::{CallFigures, EndFigures, GaugeFigure, Inspection, PEOPLE, WorkerFigures};
 pub use status::{HostStatus, Probed, ProcessStatus};
 
 /// A chat message, command, put or get from `agentctl`.
@@ -62,21 +67,55 @@ pub struct LogChunk {
     pub next: u64,
 }
 
+/// A caller whose role does not suffice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denied {
+    /// The least role for the call.
+    pub needs: Name,
+    /// The caller's uid, as the kernel names it.
+    pub uid: u32,
+    /// The caller's name and role; `None` for a uid that is no user's.
+    pub user: Option<(Name, Name)>,
+}
+
+impl std::fmt::Display for Denied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { needs, uid, user } = self;
+        match user {
+            None => write!(
+                f,
+                "uid {uid} is no user of this host, and this needs the role {needs}; an owner adds the user: agentctl user add NAME \
+                 --uid {uid} --role {needs}"
+            ),
+            Some((name, role)) => write!(
+                f,
+                "{name} (uid {uid}) has the role {role}, and this needs the role {needs}; an owner gives it: agentctl user edit \
+                 {name} --role {needs}"
+            ),
+        }
+    }
+}
+
 /// The reason for which control refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ControlError {
     /// The uid is no user's, or their role does not suffice.
-    #[error("not allowed: this needs the role {0}")]
-    NotAllowed(Name),
+    #[error("not allowed: {0}")]
+    NotAllowed(Denied),
     /// No such process; the valid names are listed.
-    #[error("no such process; there are: {0}")]
+    #[error("no such process; name one of: {0}")]
     NoProcess(Text<512>),
     /// A process that the call needs is not available.
-    #[error("{0} is not there just now; try again")]
+    #[error(
+        "{0} is held or away; try again, and if `agentctl status` shows it as held: `agentctl release {0}`"
+    )]
     Down(Name),
     /// The router's reason.
     #[error("{0}")]
     Router(RouterError),
+    /// The router's reason about a channel.
+    #[error("{0}")]
+    Channel(ChannelError),
     /// Memory's reason.
     #[error("{0}")]
     Memory(MemoryError),
@@ -98,11 +137,8 @@ pub enum ControlError {
     /// The gate's reason for not asking a model.
     #[error("{0}")]
     Relay(RelayError),
-    /// The workspace is not a directory, not the caller's, or too many are attached.
-    #[error("the workspace {0}")]
-    Workspace(Name),
     /// No model of this name; the valid names are listed.
-    #[error("no such model; there are: {0}")]
+    #[error("no such model; name one of: {0}")]
     NoModel(Text<512>),
     /// No such act, or not in this jail.
     #[error("{0}; `agentctl redteam --list` names the acts")]
@@ -127,6 +163,9 @@ service! {
         /// The host and every process.
         [idempotent, 64, 10, User]
         async fn status() -> Answer<HostStatus>;
+        /// Figures of a process: its calls, its actors, its ends.
+        [idempotent, 256, 10, User]
+        async fn inspect(name: Name) -> Answer<Box<Inspection>>;
         /// Restarts a process.
         [idempotent, 4, 15, Owner]
         async fn restart(name: Name) -> Answer<()>;
@@ -156,10 +195,10 @@ service! {
         [idempotent, 4, 15, Owner]
         async fn probed(acts: u32, surprises: u32) -> Answer<()>;
         /// The log of a process from byte `from` on; waits up to `wait_ms` (20,000 at most).
-        [idempotent, 128, 30, Owner]
+        [idempotent + wait, 128, 30, Owner]
         async fn logs(name: Name, from: Option<u64>, wait_ms: u32) -> Answer<LogChunk>;
         /// Named events after number `after`.
-        [idempotent, 256, 30, Owner]
+        [idempotent + wait, 256, 30, Owner]
         async fn events(after: u64, wait_ms: u32) -> Answer<List<NamedEvent, 256>>;
         /// Accepts a message.
         [idempotent, 8192, 20, Guest]
@@ -168,7 +207,7 @@ service! {
         [idempotent, 64, 20, Guest]
         async fn steer(steer: Steer) -> Answer<Steering>;
         /// Events of a turn from number `from` on; waits up to 20 s for the first.
-        [idempotent, 2560, 35, Guest]
+        [idempotent + wait, 2560, 35, Guest]
         async fn follow(turn: TurnId, from: u64, credit: u16) -> Answer<Followed>;
         /// Cancels a turn.
         [idempotent, 4, 15, Guest]
@@ -218,9 +257,48 @@ service! {
         /// Adds a user.
         [idempotent, 16, 15, Owner]
         async fn add_user(name: Name, role: UserRole, uids: List<u32, 16>, identities: List<Text<256>, 16>) -> Answer<UserInfo>;
+        /// Changes the role of a user that was added, or all uids; `None` leaves them.
+        [idempotent, 16, 20, Owner]
+        async fn edit_user(name: Name, role: Option<UserRole>, uids: Option<List<u32, 16>>) -> Answer<UserInfo>;
         /// Removes a user.
         [idempotent, 4, 15, Owner]
         async fn remove_user(name: Name) -> Answer<()>;
+        /// Every channel.
+        [idempotent, 64, 15, Owner]
+        async fn channels() -> Answer<List<ChannelInfo, ACCOUNTS>>;
+        /// One channel in full.
+        [idempotent, 64, 15, Owner]
+        async fn channel(name: Name) -> Answer<ChannelView>;
+        /// Pauses a channel, or resumes it.
+        [idempotent, 4, 20, Owner]
+        async fn pause_channel(name: Name, paused: bool) -> Answer<()>;
+        /// Admits a group, or no longer.
+        [idempotent, 4, 20, Owner]
+        async fn set_group(channel: Name, group: Text<128>, rule: Option<GroupRule>) -> Answer<()>;
+        /// Pairings of the last day, newest first.
+        [idempotent, 256, 15, Owner]
+        async fn pairings() -> Answer<List<PairingInfo, 256>>;
+        /// Approves a pairing.
+        [once, 16, 20, Owner]
+        async fn approve_pairing(code: Name, user: Name, role: UserRole) -> Answer<UserInfo>;
+        /// Refuses a pairing.
+        [once, 4, 20, Owner]
+        async fn refuse_pairing(code: Name) -> Answer<()>;
+        /// Makes a one-time code that links the identity which sends it to this user.
+        [once, 4, 20, Owner]
+        async fn create_link(user: Name) -> Answer<LinkCode>;
+        /// Adds an identity to a user.
+        [idempotent, 16, 20, Owner]
+        async fn link_user(user: Name, identity: Text<256>) -> Answer<UserInfo>;
+        /// Takes an identity from a user.
+        [idempotent, 16, 20, Owner]
+        async fn unlink_user(user: Name, identity: Text<256>) -> Answer<UserInfo>;
+        /// Deliveries of one message, or of all the caller's, of everyone's for the owner; newest first.
+        [idempotent, 128, 15, User]
+        async fn deliveries(message: Option<MessageId>, unknown: bool) -> Answer<List<DeliveryInfo, 256>>;
+        /// Sends again what of this message is unknown, refused or expired.
+        [idempotent, 4, 20, User]
+        async fn resend(message: MessageId) -> Answer<u32>;
         /// The agents.
         [idempotent, 1024, 15, User]
         async fn agents() -> Answer<List<AgentInfo, 64>>;
@@ -330,7 +408,7 @@ service! {
         [idempotent, 4, 20, Owner]
         async fn curator_run() -> Answer<u32>;
         /// Entries of the record from `from` on; waits up to `wait_ms` (20,000 at most).
-        [idempotent, 256, 35, Owner]
+        [idempotent + wait, 256, 35, Owner]
         async fn audit_tail(from: u64, max: u16, wait_ms: u32) -> Answer<List<Record, 256>>;
         /// Has audit verify the record.
         [idempotent, 4, 65, Owner]

@@ -1,14 +1,23 @@
 //! Credproxy stores secrets. A value comes in sealed to its public key and never leaves, except in a
 //! request to a host that it is bound to.
 
+mod error;
 mod login;
+mod proof;
 mod sealing;
+mod stream;
 
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
+pub use error::CredError;
 pub use login::{Grant, LOGIN, Login, LoginInfo, REPLY_BOUND};
+pub use proof::{GIVEN_BOUND, Proof, SIGNED_BOUND, Verdict};
 pub use sealing::{Exported, Purpose, binding, open_parcel, parcel};
 use serde::{Deserialize, Serialize};
+pub use stream::{
+    Incoming, Insertion, LineProtocol, MESSAGE_BOUND, Mechanism, Opening, Outgoing, STREAMS, SocketAddress,
+    Stream, UPLOAD_BOUND,
+};
 
 /// The source of the vault's key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +81,8 @@ pub enum At {
         /// The field's name.
         name: Name,
     },
+    /// The login of IMAP or SMTP.
+    Login,
 }
 
 /// The place for a secret in a request.
@@ -227,99 +238,6 @@ pub struct VaultInfo {
     pub empty: bool,
 }
 
-/// The reason for which a request was not sent, or a secret not stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum CredError {
-    /// No secret of this name.
-    #[error("no secret of this name; set it with `agentctl cred set NAME --host HOST`")]
-    NoSecret,
-    /// The secret is not bound to this host, or not to this use of it.
-    #[error(
-        "the secret is not bound to this use: the host, the verb, the path or the place is another; see `agentctl cred show`"
-    )]
-    NotBound,
-    /// Not a URL that may be used: `https`, no user part; `http` only to hosts the configuration names.
-    #[error("the address is not allowed: https only, or http to a host in [credproxy] plain_http")]
-    BadUrl,
-    /// The sealed value does not open with this vault's key, or was sealed for another name or other hosts.
-    #[error("the sealed value does not open for this name and these hosts; read the public key again")]
-    NotSealed,
-    /// The vault cannot be read or written.
-    #[error("the vault cannot be read or written")]
-    Vault,
-    /// No connection.
-    #[error("no connection: {0}")]
-    Dial(crate::dialer::DialError),
-    /// TLS failed.
-    #[error("the TLS handshake failed")]
-    Tls,
-    /// The upstream broke HTTP, or went away.
-    #[error("the upstream broke the protocol or went away")]
-    Upstream,
-    /// Nothing came for too long.
-    #[error("the upstream stalled")]
-    Stalled,
-    /// No such reply, or it was closed.
-    #[error("no such reply")]
-    NoReply,
-    /// Too many secrets or replies at once.
-    #[error("too many at once")]
-    Full,
-    /// The use could not be recorded, so it did not happen.
-    #[error("the use could not be recorded")]
-    NotRecorded,
-    /// A header that callers may not set, or that is not a header.
-    #[error("a header is not one that may be set, or is malformed")]
-    BadHeader,
-    /// A value that no header can carry, or that is too short to be found again in a reply.
-    #[error("the value is shorter than 8 bytes, or holds something other than printable ASCII")]
-    BadValue,
-    /// One to eight exact hosts, a name of letters and digits, and nothing that can never be asked for.
-    #[error(
-        "bad name, host, path or place: a name of letters, digits, `.`, `_` and `-`; one to eight hosts, each `host` or `host:port`; \
-         paths without segments of dots; headers that a request may set"
-    )]
-    BadBinding,
-    /// The vault waits for its passphrase.
-    #[error("the vault is locked; unlock it with `agentctl cred unlock`")]
-    Locked,
-    /// The passphrase does not open the vault.
-    #[error("this is not the vault's passphrase or key")]
-    WrongPassphrase,
-    /// A passphrase that is too short or too long.
-    #[error("a passphrase has 12 to 1,024 bytes")]
-    BadPassphrase,
-    /// The configuration has the vault opened by another key.
-    #[error("the vault is not opened by a passphrase; `[credproxy] key = \"passphrase\"` has it so")]
-    NotByPassphrase,
-    /// The secret was revoked.
-    #[error("the secret was revoked; set it again to use it")]
-    Revoked,
-    /// The secret's time is over.
-    #[error("the secret has expired; set it again to use it")]
-    Expired,
-    /// The secret was used as often as it may be.
-    #[error("the secret was used as often as it may be; set it again to use it")]
-    Spent,
-    /// A binding that is wider than the one that holds.
-    #[error("a binding can only be narrowed; for a wider one give the value again with `agentctl cred set`")]
-    Widens,
-    /// A secret for a field of a body cannot be tried by a request without one.
-    #[error("the secret goes into a body, which a trial has not")]
-    NoTrial,
-    /// The placeholder stands nowhere, twice, or in another place than the secret's.
-    #[error("the mark of the secret must stand once in the request, exactly where the secret goes")]
-    Misplaced,
-    /// The token server refused, or its answer cannot be used.
-    #[error("the login has ended or was refused; log in again with `agentctl cred login`")]
-    Login,
-    /// A reply is searched for secrets, which is impossible in a compressed one.
-    #[error(
-        "the upstream compressed its reply although it was asked for `identity`, and a compressed reply is refused"
-    )]
-    Compressed,
-}
-
 /// Bytes at the beginning of a secret by which a text is searched for it; a secret is never shorter.
 pub const WINDOW: usize = 8;
 
@@ -372,6 +290,33 @@ service! {
         /// Lets a reply go; the upstream connection is closed.
         [idempotent, 4, 5]
         async fn close(reply: Reply) -> ();
+        /// The same for this account of the calling channel: to a host of its platform or to the account's own, with a secret of
+        /// the account or with none.
+        [once + wait, 4352, 130]
+        async fn channel_request(account: Name, request: Request) -> Result<Head, CredError>;
+        /// Opens a stream for this account of the calling channel, to a host that its requests may go to.
+        [once, 4352, 130]
+        async fn open_stream(account: Name, opening: Opening) -> Result<Stream, CredError>;
+        /// Sends a message of a socket, or the next bytes of an upload.
+        [once, 1088, 130]
+        async fn push(stream: Stream, outgoing: Outgoing) -> Result<(), CredError>;
+        /// The next message of a socket, or [`Incoming::Quiet`] after 25 s. Of an upload: its reply, once the whole body is
+        /// pushed.
+        [once + wait, 1088, 130]
+        async fn pull(stream: Stream) -> Result<Incoming, CredError>;
+        /// Closes a stream and its connection.
+        [idempotent, 4, 5]
+        async fn close_stream(stream: Stream) -> ();
+        /// Compares what a sender gave with what only a holder of this account's secret can give. After
+        /// [`Proof::most_wrong`] wrong ones in a minute it is [`CredError::Full`].
+        [once, 3328, 10]
+        async fn verify(
+            account: Name,
+            secret: Name,
+            proof: Proof,
+            signed: Blob<SIGNED_BOUND>,
+            given: Blob<GIVEN_BOUND>,
+        ) -> Result<Verdict, CredError>;
         /// Stores a value sealed, behind its [`binding()`], to credproxy's public key. A fresh login's code is exchanged
         /// meanwhile, which its server may take its time for.
         [idempotent, 32, 130]
@@ -383,7 +328,7 @@ service! {
         [idempotent, 4, 10]
         async fn remove(name: Name) -> Result<(), CredError>;
         /// The fingerprints of every secret, once they are of another version than `known`; waits up to 20 s.
-        [idempotent, 80, 30]
+        [idempotent + wait, 80, 30]
         async fn fingerprints(known: Option<u64>) -> Fingerprints;
         /// Binds a secret to less than it is bound to, and gives it a shorter lease.
         [idempotent, 16, 10]

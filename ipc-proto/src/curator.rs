@@ -176,21 +176,23 @@ pub enum CuratorError {
     #[error("no such job; `agentctl curator list` shows them")]
     NoJob,
     /// It is under way, or the queue is full.
-    #[error("QUEUE_BUSY: the job is under way, abort it first; or the queue is full")]
+    #[error(
+        "QUEUE_BUSY: the job is under way, or the queue is full; abort the job first: `agentctl curator abort`"
+    )]
     Busy,
     /// This cannot be done with a job in its state, or of its kind.
     #[error(
-        "not with this job: only one that was given up is requeued, and only a prompt has words to change"
+        "not with this job; use one that was given up to requeue, and a prompt to edit (`agentctl curator list`)"
     )]
     NotSo,
     /// No model is named, and none is configured.
     #[error("no model: name one, or configure [curator] model")]
     NoModel,
     /// It could not be recorded, so it did not happen.
-    #[error("the change could not be recorded")]
+    #[error("the change could not be recorded; `agentctl status` says why")]
     NotRecorded,
     /// The queue's database failed.
-    #[error("the queue cannot be read or written")]
+    #[error("the queue cannot be read or written; `agentctl doctor` says what is wrong")]
     Storage,
 }
 

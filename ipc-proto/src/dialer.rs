@@ -1,8 +1,11 @@
 //! Dialer connects. It never sees content and holds no secret: the connected descriptor comes over the edge's
 //! descriptor channel, with the ticket as its message.
 
+mod pattern;
+
 use crate::Text;
 use crate::service::service;
+pub use pattern::HostPattern;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -28,7 +31,7 @@ pub struct HostPort {
 
 /// The text names no host, or no host and port, in exactly one reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a host, or not a host and port")]
+#[error("not a host, or not a host and port; give it as HOST or HOST:PORT")]
 pub struct NoHost;
 
 impl FromStr for Host {
@@ -109,15 +112,20 @@ pub struct Ticket(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum DialError {
     /// The caller's rule does not let it reach this host and port.
-    #[error("the host is not among those this process may reach")]
+    #[error(
+        "the host is not among those this process may reach; name it in the configuration ([provider.NAME], \
+         [service.NAME] or [web])"
+    )]
     NotAllowed,
     /// Some address of the name is not public.
-    #[error("the name resolves to an address that is not public")]
+    #[error(
+        "the name resolves to an address that is not public; name the host in [web] or [credproxy] private_hosts if it is meant"
+    )]
     NotPublic,
     /// Some address of the name is this machine's own, or on a network that it is attached to.
     #[error(
-        "{address} is this machine's own or on a network that it is attached to; web may reach a host of [web] private_hosts \
-         there, and no secret is sent there"
+        "{address} is this machine's own or on a network that it is attached to; name it in [web] private_hosts \
+         to have web reach it, or in [credproxy] private_hosts to send a secret there"
     )]
     Local {
         /// The address.
@@ -125,23 +133,23 @@ pub enum DialError {
     },
     /// The kernel's route tables cannot be read, so no address can be judged.
     #[error(
-        "this machine's routes cannot be read, so that no address can be judged; the log of dialer says why"
+        "this machine's routes cannot be read, so that no address can be judged; `agentctl logs dialer` says why"
     )]
     Routes,
     /// The name does not resolve.
-    #[error("the name does not resolve")]
+    #[error("the name does not resolve; check its spelling and this machine's DNS")]
     Unresolved,
     /// The host did not accept the connection.
-    #[error("the host refused the connection")]
+    #[error("the host refused the connection; check the port, and that the service runs")]
     Refused,
     /// No connection within 10 seconds.
-    #[error("no connection in time")]
+    #[error("no connection in time; check that this machine reaches the host, and try again")]
     TimedOut,
     /// Too many connections are being made.
-    #[error("too many connections at once")]
+    #[error("too many connections at once; try again")]
     Busy,
     /// Dialer itself is not there, or its descriptor did not come.
-    #[error("the dialer is not running")]
+    #[error("the dialer is held or away; if it is held: `agentctl release dialer`")]
     Down,
 }
 

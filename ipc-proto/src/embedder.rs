@@ -26,10 +26,12 @@ pub enum EmbedderError {
     #[error("the files of the model in [embedder] folder have changed; put them back, or restart the host")]
     Changed,
     /// The model cannot be loaded, and why.
-    #[error("the model in [embedder] folder cannot be used: {0}")]
+    #[error(
+        "the model in [embedder] folder cannot be used: {0}; put its files there again, or name another folder"
+    )]
     Unusable(Text<256>),
     /// Nothing is left of the text that the model could read.
-    #[error("the model made nothing of this text")]
+    #[error("the model made nothing of this text; use other words")]
     Nothing,
 }
 

@@ -23,3 +23,11 @@ pub enum Fault {
     #[error("no answer within the deadline")]
     Deadline,
 }
+
+impl Fault {
+    /// Returns true if the call had no effect for certain: it was not sent, or was refused.
+    #[must_use]
+    pub const fn never_left(self) -> bool {
+        !matches!(self, Self::PeerRestarted | Self::Deadline)
+    }
+}

@@ -51,7 +51,7 @@ pub struct PolicySet {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum PolicyError {
     /// It does not parse, or does not fit the schema; the text is Cedar's.
-    #[error("{name}:{line}: {message}")]
+    #[error("{name}:{line}: {message}; correct the file and try it with `agentctl policy check FILE`")]
     Invalid {
         /// The file.
         name: Name,
@@ -62,17 +62,19 @@ pub enum PolicyError {
     },
     /// The name is built in, or is not one of letters, digits, `-` and `_`.
     #[error(
-        "{0}: not a name for a policy file of your own: letters, digits, `-` and `_`, and none that is built in"
+        "{0}: not a name for a policy file of your own; use letters, digits, `-` and `_`, and none that is built in"
     )]
     BadName(Name),
     /// No such file; the valid names are listed.
-    #[error("no such policy file; there are: {0}")]
+    #[error("no such policy file; name one of: {0}")]
     NoPolicy(Text<1024>),
     /// The owner has the most policy files that are allowed.
     #[error("there are {POLICIES} policy files already; remove one first")]
     Full,
     /// It could not be made durable or recorded; nothing was changed.
-    #[error("the change could not be made durable or recorded; nothing was changed")]
+    #[error(
+        "the change could not be made durable or recorded; nothing was changed; `agentctl status` says why"
+    )]
     NotDurable,
 }
 
@@ -80,16 +82,22 @@ pub enum PolicyError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum RelayError {
     /// No key of this host, or it was revoked or has ended.
-    #[error("the key is not one of this host, was revoked or has ended")]
+    #[error(
+        "the key is not one of this host, was revoked or has ended; make another: `agentctl key create NAME`"
+    )]
     NoKey,
     /// The key's scope does not reach this model.
-    #[error("this key may not use this model")]
+    #[error("this key may not use this model; use one that `GET /v1/models` lists for it")]
     NotInScope,
     /// The text may not go to a model; the policies are named.
-    #[error("this text may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
+    #[error(
+        "this text may not go to a model (policies: {}); leave out what is confidential, or use a model of this \
+         machine",
+        .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    )]
     Policy(List<Name, 16>),
     /// The scanner found content that may not leave; the rules are named.
-    #[error("the scanner keeps this text back ({0})")]
+    #[error("the scanner keeps this text back ({0}); use other words, or leave out what the rules name")]
     Blocked(Text<512>),
     /// More than this key may request at once or within a minute.
     #[error("too many requests; try again in {retry_s} s")]
@@ -101,18 +109,19 @@ pub enum RelayError {
     #[error("{0}")]
     Model(ModelError),
     /// A process that every effect needs is not available: nothing leaves.
-    #[error("{0} is not there; nothing leaves without it")]
+    #[error("{0} is held or away, and nothing leaves without it; if it is held: `agentctl release {0}`")]
     Down(Name),
     /// The key is restricted to some agents, or the call is one that no client of the API may make.
     #[error(
-        "this key does not reach that of memory: one that may use every agent reads and writes, and only the person's own command does more"
+        "this key does not reach that of memory; use a key for every agent to read and write, and `agentctl memory` \
+         for more"
     )]
     NoMemory,
     /// Memory refused.
     #[error("{0}")]
     Memory(MemoryError),
     /// No such agent; the valid names are listed.
-    #[error("no such agent; there are: {0}")]
+    #[error("no such agent; name one of: {0}")]
     NoAgent(Text<512>),
     /// The model of this machine made no vector of a question.
     #[error("{0}")]
@@ -186,7 +195,7 @@ service! {
         [once, 8192, 30]
         async fn relay(caller: Caller, request: Request) -> Result<Begun, RelayError>;
         /// The next pieces, scanned; waits up to 20 s for the first, and may come back empty.
-        [once, 1024, 30]
+        [once + wait, 1024, 30]
         async fn relayed(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError>;
         /// Ends an answer that nobody waits for.
         [idempotent, 4, 10]
@@ -265,7 +274,7 @@ service! {
         [once, 20480, 35]
         async fn find(owner: UserId, area: Area, question: Question) -> Result<Box<Answered>, RelayError>;
         /// Rows that curator has a model order; waits up to `wait_ms` (20,000 at most) for some.
-        [once, 64, 30]
+        [once + wait, 64, 30]
         async fn next_rerank(wait_ms: u32) -> Option<RerankRequest>;
         /// The places in that list, from 0, in their new order; or the reason why there is none.
         [idempotent, 4, 10]

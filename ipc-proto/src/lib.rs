@@ -9,6 +9,7 @@ pub mod approval;
 pub mod audit;
 pub mod bounded;
 pub mod capability;
+pub mod channel;
 pub mod config;
 pub mod content;
 pub mod control;
@@ -51,6 +52,14 @@ macro_rules! interfaces {
 }
 manifest::processes!(interfaces);
 
+/// The methods of a process; the place of one in this order is its number in a [`manifest::command::Measure`]. Control's are those
+/// that people call.
+pub fn numbered_methods(process: Process) -> impl Iterator<Item = &'static Method> {
+    let own: &'static [&'static [Method]] =
+        if matches!(process, Process::Control) { &[control::METHODS] } else { interfaces(process) };
+    own.iter().copied().flatten()
+}
+
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
-pub const PROTOCOL_VERSION: u32 = 10;
+pub const PROTOCOL_VERSION: u32 = 11;

@@ -82,33 +82,41 @@ pub enum Area {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum MemoryError {
     /// No such row in this scope.
-    #[error("no such row")]
+    #[error("no such row; `agentctl memory list` shows the rows")]
     NotFound,
     /// The row is not stored.
     #[error("not kept: {0}")]
     Refused(Refusal),
     /// The scanner is not available, so nothing is stored.
-    #[error("the scanner is not there; nothing is stored unscanned")]
+    #[error(
+        "the scanner is held or away, and nothing is stored unscanned; if it is held: `agentctl release scanner`"
+    )]
     ScannerDown,
     /// It could not be recorded, so it did not happen.
-    #[error("the change could not be recorded")]
+    #[error("the change could not be recorded; `agentctl status` says why")]
     NotRecorded,
     /// The owner has the most rows that one may have.
     #[error("this owner's memory is full; delete something first")]
     Full,
     /// The owner has used the share of the database that one may use.
-    #[error("this owner's share, memory.max_owner_mib, is used up")]
+    #[error(
+        "this owner's share, memory.max_owner_mib, is used up; delete something (`agentctl memory forget`), or \
+         raise it"
+    )]
     ShareFull,
     /// Text of others becomes no fact, preference or instruction by itself, and replaces no row of the person's own.
     #[error(
-        "what others wrote becomes no fact, preference or instruction, nor takes the place of what the person said, without their own word"
+        "what others wrote becomes no fact, preference or instruction, nor replaces what the person said; add it \
+         yourself: `agentctl memory add`"
     )]
     NeedsPerson,
     /// The row was revised or removed meanwhile: another row is current now.
     #[error("this row is not the current one any more: see {0}")]
     NotCurrent(MemoryId),
     /// The vector is of another embedder, or of another length, than the stored ones.
-    #[error("the vector is not of the embedder whose vectors are kept")]
+    #[error(
+        "the vector is not of the embedder whose vectors are stored; compute all again: `agentctl memory reindex`"
+    )]
     OtherEmbedder,
     /// The database is damaged: it is read as far as it can be, and nothing is written.
     #[error(
@@ -123,7 +131,7 @@ pub enum MemoryError {
     )]
     Damaged,
     /// The database failed or the disk is full.
-    #[error("the memory database cannot be read or written")]
+    #[error("the memory database cannot be read or written; `agentctl doctor` says what is wrong")]
     Storage,
 }
 

@@ -99,7 +99,6 @@ pub struct Message {
     /// The call that a tool answers.
     pub answers: Option<CallId>,
     /// An assistant's thoughts, where its provider wants them back.
-    #[serde(default)]
     pub thoughts: List<Thought, THOUGHTS>,
 }
 
@@ -253,10 +252,8 @@ pub struct Usage {
     /// Tokens written to the provider's cache, as a part of those read.
     pub cache_write: u32,
     /// The provider did not count: these are an estimate, in whole or in part.
-    #[serde(default)]
     pub estimated: bool,
     /// The provider's own count where it is impossible; the others are then the nearest possible values.
-    #[serde(default)]
     pub claimed: Option<Claim>,
 }
 
@@ -347,31 +344,40 @@ pub enum ModelError {
     #[error("LLM_UNKNOWN_MODEL: no such model; `agentctl model list` shows the valid ones")]
     UnknownModel,
     /// The provider asks to slow down.
-    #[error("LLM_RATE_LIMITED: the provider asks to wait {retry_after_s} s")]
+    #[error("LLM_RATE_LIMITED: the provider asks for a pause; try again in {retry_after_s} s")]
     RateLimited {
         /// Seconds to wait.
         retry_after_s: u32,
     },
     /// Nothing came for too long.
-    #[error("LLM_TIMEOUT: the provider did not answer in time")]
+    #[error(
+        "LLM_TIMEOUT: the provider did not answer in time; try again, or test it: `agentctl model test MODEL`"
+    )]
     Timeout,
     /// The response does not follow the protocol.
-    #[error("LLM_INVALID_JSON: the provider's answer could not be read")]
+    #[error(
+        "LLM_INVALID_JSON: the provider's answer could not be read; check `kind` and `base_url` of [provider.NAME]"
+    )]
     InvalidJson,
     /// The answer broke off.
-    #[error("LLM_TRUNCATED: the provider's answer broke off")]
+    #[error("LLM_TRUNCATED: the provider's answer broke off; try again")]
     Truncated,
     /// The key was refused.
-    #[error("LLM_AUTH_ERROR: the provider refused the key")]
+    #[error(
+        "LLM_AUTH_ERROR: the provider refused the key; store another: `agentctl cred set NAME --host HOST`"
+    )]
     Auth,
     /// The provider refused the request.
-    #[error("LLM_REQUEST_ERROR: the provider refused the request (status {status})")]
+    #[error(
+        "LLM_REQUEST_ERROR: the provider refused the request (status {status}); check the model's name (`agentctl \
+         model list`) and your account there"
+    )]
     Rejected {
         /// HTTP status.
         status: u16,
     },
     /// The provider failed.
-    #[error("LLM_SERVER_ERROR: the provider failed (status {status})")]
+    #[error("LLM_SERVER_ERROR: the provider failed (status {status}); try again later, or use another model")]
     Server {
         /// HTTP status.
         status: u16,
@@ -380,16 +386,16 @@ pub enum ModelError {
     #[error("LLM_ERROR: {0}")]
     Credentials(crate::credproxy::CredError),
     /// A scripted model has no reply left, or its file cannot be read.
-    #[error("LLM_ERROR: the script has no reply for this request")]
+    #[error("LLM_ERROR: the script has no reply for this request; add one to the script of this model")]
     Script,
     /// No such stream.
-    #[error("LLM_ERROR: no such stream")]
+    #[error("LLM_ERROR: no such stream; ask again")]
     NoStream,
     /// Too many answers at once.
-    #[error("QUEUE_BUSY: too many answers at once")]
+    #[error("QUEUE_BUSY: too many answers at once; try again in a moment")]
     Busy,
     /// A budget is used up; nothing was sent.
-    #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; {}", free_again(*again_s))]
+    #[error("LLM_BUDGET_EXCEEDED: the budget per {per} is used up; {}", free_again(*per, *again_s))]
     Budget {
         /// The budget's subject.
         per: Per,
@@ -397,23 +403,30 @@ pub enum ModelError {
         again_s: u32,
     },
     /// The conversation is longer than the model takes.
-    #[error("LLM_CONTEXT_TOO_LONG: the conversation is longer than the model's {context} tokens")]
+    #[error(
+        "LLM_CONTEXT_TOO_LONG: the conversation is longer than the model's {context} tokens; begin another session, \
+         or use a model with a larger window"
+    )]
     TooLong {
         /// The model's context window, in tokens.
         context: u32,
     },
     /// It failed too often just now and is not tried for a while.
-    #[error("LLM_UNAVAILABLE: the provider failed too often; it is tried again in {again_s} s")]
+    #[error("LLM_UNAVAILABLE: the provider failed too often; use another model, or try again in {again_s} s")]
     CoolingDown {
         /// Seconds until it is tried again.
         again_s: u32,
     },
     /// The ledger cannot be written, so nothing that costs money is sent.
-    #[error("LLM_ERROR: the ledger of what is spent cannot be written")]
+    #[error(
+        "LLM_ERROR: the ledger of what is spent cannot be written; make room on the disk (`agentctl doctor` says \
+         what is wrong)"
+    )]
     Ledger,
     /// Its price is unknown, and a budget holds.
     #[error(
-        "LLM_UNPRICED: a budget holds, and what this model costs is not known; its prices stand in [provider.NAME.models.MODEL]"
+        "LLM_UNPRICED: a budget holds, and what this model costs is not known; set its prices in \
+         [provider.NAME.models.MODEL]"
     )]
     Unpriced,
     /// The conversation shows images to a model that takes none; nothing was sent.
@@ -422,10 +435,17 @@ pub enum ModelError {
 }
 
 /// When a budget is free again, in words.
-fn free_again(again_s: u32) -> String {
+fn free_again(per: Per, again_s: u32) -> String {
+    let (hours, minutes) = (again_s / 3600, again_s % 3600 / 60);
+    let day = if per == Per::Month { " on the first of next month" } else { "" };
     match again_s {
-        0 => "it is not free again by itself".to_owned(),
-        _ => format!("it is free again in {again_s} s"),
+        0 => "it does not reset by itself; raise it in [budget] of the configuration, or use another session"
+            .to_owned(),
+        1..=SET_ASIDE_S => format!("answers under way have reserved it; try again in {again_s} s"),
+        _ => format!(
+            "raise it in [budget] of the configuration, or wait until it resets at 00:00 UTC{day}, in {hours} h \
+             {minutes} min ({again_s} s)"
+        ),
     }
 }
 
@@ -446,7 +466,9 @@ impl ModelError {
     /// The seconds after which to try again, of an error in its own words; none if it does not say.
     #[must_use]
     pub fn again_in(words: &str) -> Option<u32> {
-        let seconds = words.strip_prefix("LLM_")?.strip_suffix(" s")?.rsplit(' ').next()?;
+        let words = words.strip_prefix("LLM_")?;
+        let before = words.strip_suffix(" s").or_else(|| words.strip_suffix(" s)"))?;
+        let seconds = before.rsplit([' ', '(']).next()?;
         seconds.parse().ok().filter(|seconds| *seconds > 0)
     }
 }
@@ -505,7 +527,7 @@ service! {
         [once, 8192, 20]
         async fn start(request: Request) -> Result<StreamId, ModelError>;
         /// The next pieces, at most `credit`; waits up to 20 s for the first, and may come back empty.
-        [once, 1024, 30]
+        [once + wait, 1024, 30]
         async fn next(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, ModelError>;
         /// Ends an answer; its upstream connection is closed.
         [idempotent, 4, 5]
@@ -539,6 +561,7 @@ mod tests {
         for (error, seconds) in [
             (ModelError::RateLimited { retry_after_s: 17 }, Some(17)),
             (budget(86_400), Some(86_400)),
+            (budget(SET_ASIDE_S), Some(SET_ASIDE_S)),
             (budget(0), None),
             (ModelError::CoolingDown { again_s: 30 }, Some(30)),
             (ModelError::Server { status: 503 }, None),
@@ -550,5 +573,7 @@ mod tests {
             assert_eq!(ModelError::is_for_money(&error.to_string()), for_money, "{error}");
         }
         assert_eq!(ModelError::again_in("it took 5 s"), None);
+        let words = budget(12_000).to_string();
+        assert!(words.contains("resets at 00:00 UTC, in 3 h 20 min"), "{words}");
     }
 }

@@ -10,6 +10,11 @@ mod view;
 
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
+use crate::channel::{
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
+    GroupRule, HOLDING, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press,
+    PressAnswer, Report, WorkBatch,
+};
 use crate::content::TEXT_BOUND;
 pub use crate::engine::Profile;
 use crate::engine::{STATE, SavedState, Token};
@@ -25,8 +30,8 @@ pub use submission::{
 };
 pub use task::{FILE_BOUND, Input, OUTPUT_CHUNK, Run, Size, TYPED_CHUNK, Task, Terminal, Typed};
 pub use turn::{
-    CallVerdict, End, Finished, Labelled, Limit, MESSAGE_TEXT, PayingKey, Released, Step, Turn, TurnEvent,
-    Why,
+    CallVerdict, End, Finished, Labelled, Limit, MESSAGE_TEXT, Obstacle, PayingKey, Released, Step, Turn,
+    TurnEvent, Why,
 };
 pub use user_name::{USER_NAME, is_user_name};
 pub use view::{
@@ -57,17 +62,22 @@ service! {
         /// Ends a turn; durable before any follower is notified.
         [idempotent, 2560, 15]
         async fn finish(turn: TurnId, finished: Finished) -> Result<(), RouterError>;
+        /// Has a turn wait in the queue, once its runner has ended, for an obstacle that its message is not to blame for. It is
+        /// tried again by itself, after `again_s` seconds at the latest (0 if nobody knows). Returns false for a client of the API
+        /// that is to be refused at once: it waits for processes alone.
+        [idempotent, 4, 15]
+        async fn postpone(turn: TurnId, obstacle: Obstacle, why: Text<512>, again_s: u32) -> Result<bool, RouterError>;
 
         /// Stores a question to a person; durable when this returns. A repeated id is one question.
         [idempotent, 640, 15]
         async fn ask(turn: TurnId, question: Question) -> Result<(), RouterError>;
         /// The state of a question; waits up to 20 s while it is pending.
-        [idempotent, 4, 30]
+        [idempotent + wait, 4, 30]
         async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
 
         /// Input of the person for the program of this turn from number `from` on; waits up to 20 s for the first.
         /// Earlier input is dropped.
-        [idempotent, 1100, 30]
+        [idempotent + wait, 1100, 30]
         async fn typed(turn: TurnId, from: u64) -> Result<Input, RouterError>;
         /// The stored state of this engine for the turn's session.
         [idempotent, 1100, 15]
@@ -97,14 +107,14 @@ service! {
         [idempotent, 64, 15]
         async fn api_steer(caller: Caller, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn of this client, as `follow` gives them.
-        [idempotent, 2560, 30]
+        [idempotent + wait, 2560, 30]
         async fn api_follow(caller: Caller, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
         /// Names the causes that a turn of this client waits for now: processes that an answer needs, and room on the
         /// disk.
         [idempotent, 4, 10]
         async fn api_waits(caller: Caller, turn: TurnId) -> Result<List<Name, 8>, RouterError>;
         /// Named events after `after` of this client's own sessions; of the whole host for an owner who is known by uid.
-        [idempotent, 256, 30]
+        [idempotent + wait, 256, 30]
         async fn api_events(caller: Caller, after: u64, wait_ms: u32) -> Result<List<NamedEvent, 256>, RouterError>;
         /// The queue in numbers, for `/metrics`: the whole host's for the owner's keys, and no names with them.
         [idempotent, 16, 10]
@@ -157,7 +167,7 @@ service! {
         async fn steer(user: UserId, steer: Steer) -> Result<Steering, RouterError>;
         /// Events of a turn from number `from` on, at most `credit`; waits up to 20 s for the first.
         /// `user` must be the owner of the turn; the owner may follow any (`None`).
-        [idempotent, 2560, 30]
+        [idempotent + wait, 2560, 30]
         async fn follow(user: Option<UserId>, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
         /// Cancels a turn.
         [idempotent, 4, 10]
@@ -210,6 +220,10 @@ service! {
         [idempotent, 16, 10]
         async fn add_user(name: Name, role: UserRole, uids: List<u32, 16>, identities: List<Text<256>, 16>)
             -> Result<UserInfo, RouterError>;
+        /// Changes the role of a user that was added, or all uids; `None` leaves them.
+        [idempotent, 16, 10]
+        async fn edit_user(name: Name, role: Option<UserRole>, uids: Option<List<u32, 16>>)
+            -> Result<UserInfo, RouterError>;
         /// Removes a user that was added; sessions stay for the record.
         [idempotent, 4, 10]
         async fn remove_user(name: Name) -> Result<(), RouterError>;
@@ -223,7 +237,81 @@ service! {
         [idempotent, 4, 10]
         async fn remove_workspace(user: Option<UserId>, id: WorkspaceId) -> Result<(), RouterError>;
         /// Named events after `after`, at most 256; waits up to `wait_ms` (20,000 at most) for the first.
-        [idempotent, 256, 30]
+        [idempotent + wait, 256, 30]
         async fn events(after: u64, wait_ms: u32) -> List<NamedEvent, 256>;
+        /// Every channel.
+        [idempotent, 64, 10]
+        async fn channels() -> Result<List<ChannelInfo, ACCOUNTS>, RouterError>;
+        /// One channel in full.
+        [idempotent, 64, 10]
+        async fn channel(name: Name) -> Result<ChannelView, ChannelError>;
+        /// Pauses a channel, or resumes it.
+        [idempotent, 4, 15]
+        async fn pause_channel(by: Name, name: Name, paused: bool) -> Result<(), ChannelError>;
+        /// Admits a group, or no longer.
+        [idempotent, 4, 15]
+        async fn set_group(by: Name, channel: Name, group: Text<128>, rule: Option<GroupRule>) -> Result<(), ChannelError>;
+        /// Pairings of the last day, newest first.
+        [idempotent, 256, 10]
+        async fn pairings() -> Result<List<PairingInfo, 256>, ChannelError>;
+        /// Approves a pairing: its identity is the user of this name from now on, who is made with this role if there is none.
+        [once, 16, 15]
+        async fn approve_pairing(by: Name, code: Name, user: Name, role: UserRole) -> Result<UserInfo, ChannelError>;
+        /// Refuses a pairing.
+        [once, 4, 15]
+        async fn refuse_pairing(by: Name, code: Name) -> Result<(), ChannelError>;
+        /// Makes a one-time code that links the identity which sends it to this user; valid for 10 min.
+        [once, 4, 15]
+        async fn create_link(by: Name, user: Name) -> Result<LinkCode, ChannelError>;
+        /// Adds an identity to a user.
+        [idempotent, 16, 15]
+        async fn link_user(by: Name, user: Name, identity: Text<256>) -> Result<UserInfo, ChannelError>;
+        /// Takes an identity from a user.
+        [idempotent, 16, 15]
+        async fn unlink_user(by: Name, user: Name, identity: Text<256>) -> Result<UserInfo, ChannelError>;
+        /// Deliveries of one message, or of all; newest first; with `unknown` only those of unknown outcome.
+        [idempotent, 128, 10]
+        async fn deliveries(user: Option<UserId>, message: Option<MessageId>, unknown: bool)
+            -> Result<List<DeliveryInfo, 256>, ChannelError>;
+        /// Sends again what of this message is unknown, refused or expired. A repeated call is one. Returns how many pieces.
+        [idempotent, 4, 15]
+        async fn resend(user: Option<UserId>, by: Name, message: MessageId) -> Result<u32, ChannelError>;
+
+        // A channel's process: `account` is the name of a `[channel.NAME]` of its own platform; any other is refused.
+        /// An account as it stands: its cursor, and whether it is paused.
+        [idempotent, 16, 10]
+        async fn channel_open(account: Name) -> Result<Opened, ChannelError>;
+        /// Accepts messages: those that are admitted, pairings and the cursor are durable in one commit when this returns.
+        /// The fates are in the order of the messages.
+        [idempotent, 8192, 15]
+        async fn channel_accept(account: Name, batch: Batch) -> Result<List<Admitted, BATCH>, ChannelError>;
+        /// Work for an account; waits up to 20 s for the first. A piece is `sending`, durably, before it is given out. `life` is
+        /// a random number of the calling process, and `holding` are the pieces that it holds without an outcome: pieces
+        /// that this life was given and does not hold never arrived, and are given out again; those of another life
+        /// have an unknown outcome from then on.
+        [idempotent, 4096, 30]
+        async fn channel_claim(account: Name, life: u64, holding: List<PieceId, HOLDING>) -> Result<WorkBatch, ChannelError>;
+        /// Stores the plan of a delivery, durably. A plan that is stored is never replaced: a second one is answered
+        /// with [`ChannelError::BadPlan`], and the first holds.
+        [idempotent, 4096, 15]
+        async fn channel_plan(account: Name, delivery: DeliveryId, pieces: List<Piece, PIECES>) -> Result<(), ChannelError>;
+        /// Stores how a piece came out. A repeated outcome is one.
+        [idempotent, 4, 15]
+        async fn channel_done(account: Name, piece: PieceId, outcome: Outcome) -> Result<(), ChannelError>;
+        /// The turns of an account that are not over.
+        [idempotent, 64, 10]
+        async fn channel_turns(account: Name) -> Result<List<LiveTurn, 64>, ChannelError>;
+        /// Stores the platform's id of the preview of a turn: the answer is an edit of it.
+        [idempotent, 4, 15]
+        async fn channel_preview(account: Name, turn: TurnId, id: Text<128>) -> Result<(), ChannelError>;
+        /// Events of a turn of the account, as `follow` gives them.
+        [idempotent, 2560, 30]
+        async fn channel_follow(account: Name, turn: TurnId, from: u64, credit: u16) -> Result<Followed, ChannelError>;
+        /// The press of a button. A nonce has its effect once.
+        [idempotent, 8, 15]
+        async fn channel_press(account: Name, press: Press) -> Result<PressAnswer, ChannelError>;
+        /// The health of an account, for operators.
+        [idempotent, 8, 10]
+        async fn channel_report(account: Name, report: Report) -> Result<(), ChannelError>;
     }
 }

@@ -82,13 +82,16 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum GateError {
     /// The call came out of order: no answer was asked for, the call is not released or has its result already.
-    #[error("not now: the call is not released, or has its result already")]
+    #[error("not now: the call is not released, or has its result already; wait, the turn goes on by itself")]
     OutOfTurn,
     /// The turn has ended.
-    #[error("the turn has ended")]
+    #[error("the turn has ended; send another message")]
     Over,
     /// A quota is used up.
-    #[error("{what}: the quota of {limit} is used up")]
+    #[error(
+        "{what}: the quota of {limit} is used up; wait an hour, or raise it in [agent.NAME] limits of the \
+         configuration"
+    )]
     Quota {
         /// The quota.
         what: Name,
@@ -98,20 +101,24 @@ pub enum GateError {
     /// The model repeats itself: its turn ends.
     #[error(
         "the model asked for {tool} with the same arguments again right after it was told that this call is refused; the turn \
-         was ended"
+         was ended; say in other words what is wanted"
     )]
     Looping {
         /// The tool of the call.
         tool: Name,
     },
     /// Data that the session has read may not go to a model; the policies are named.
-    #[error("what this session has read may not go to a model (policies: {})", .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", "))]
+    #[error(
+        "what this session has read may not go to a model (policies: {}); begin another session, or use a model of \
+         this machine",
+        .0.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+    )]
     Policy(List<Name, 16>),
     /// The model failed.
     #[error("{0}")]
     Model(ModelError),
     /// A process that every effect needs is not available: nothing leaves.
-    #[error("{0} is not there; nothing leaves without it")]
+    #[error("{0} is held or away, and nothing leaves without it; if it is held: `agentctl release {0}`")]
     Down(Name),
 }
 
@@ -127,7 +134,7 @@ service! {
         async fn start_completion(system: Text<131072>, messages: List<Message, 1024>)
             -> Result<List<Message, STEERING_MESSAGES>, GateError>;
         /// Waits up to 20 s for the answer; calls that wait for a person are part of it.
-        [idempotent, 4096, 60]
+        [idempotent + wait, 4096, 60]
         async fn poll_completion() -> Result<CompletionState, GateError>;
         /// Has the gate run a released call of one of its own tools.
         [idempotent, 2048, 60]
@@ -150,7 +157,7 @@ service! {
         [once, 8192, 30]
         async fn run_ask(request: Request) -> Result<StreamId, RelayError>;
         /// The next pieces of it, scanned; waits up to 20 s for the first, and may come back empty.
-        [once, 1024, 30]
+        [once + wait, 1024, 30]
         async fn run_pull(stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError>;
         /// Ends an answer that nobody waits for.
         [idempotent, 4, 10]
@@ -159,7 +166,7 @@ service! {
         [idempotent, 8192, 30]
         async fn run_count(request: Request) -> Result<u32, RelayError>;
         /// The person's input, from number `from` on; waits up to 20 s for the first.
-        [idempotent, 1100, 30]
+        [idempotent + wait, 1100, 30]
         async fn run_input(from: u64) -> Result<Input, GateError>;
         // For a runner whose program is an engine.
         /// Passes on the engine's events, in order.

@@ -15,19 +15,21 @@ pub struct Method {
     pub deadline: Duration,
     /// True if a caller that lost its peer may ask again by itself.
     pub idempotent: bool,
+    /// True if a call waits for something to happen, such as the next event: its time says nothing about the callee.
+    pub waits: bool,
     /// The least role of a person who may call it; none where processes alone do.
     pub role: Option<UserRole>,
 }
 
 /// States an interface: `[idempotent|once, KiB, seconds]` before each method, and the least role of a person who may call it
-/// where people do: `[idempotent, 4, 15, User]`.
+/// where people do: `[idempotent, 4, 15, User]`. A long poll says so: `[idempotent + wait, 4, 30]`.
 macro_rules! service {
     (
         $(#[$outer:meta])*
         pub trait $service:ident {
             $(
                 $(#[$inner:meta])*
-                [$repeat:ident, $kib:expr, $seconds:expr $(, $role:ident)?]
+                [$repeat:ident $(+ $wait:ident)?, $kib:expr, $seconds:expr $(, $role:ident)?]
                 async fn $method:ident($($arg:ident: $type:ty),* $(,)?) -> $reply:ty;
             )+
         }
@@ -45,6 +47,7 @@ macro_rules! service {
                 bound: $kib * 1024,
                 deadline: std::time::Duration::from_secs($seconds),
                 idempotent: $crate::service::repeat!($repeat),
+                waits: $crate::service::waits!($($wait)?),
                 role: $crate::service::role!($($role)?),
             } ),+
         ];
@@ -59,6 +62,7 @@ macro_rules! service {
                     bound: $kib * 1024,
                     deadline: std::time::Duration::from_secs($seconds),
                     idempotent: $crate::service::repeat!($repeat),
+                    waits: $crate::service::waits!($($wait)?),
                     role: $crate::service::role!($($role)?),
                 };
             )+
@@ -78,6 +82,15 @@ macro_rules! repeat {
     };
 }
 
+macro_rules! waits {
+    () => {
+        false
+    };
+    (wait) => {
+        true
+    };
+}
+
 macro_rules! role {
     () => {
         None
@@ -87,7 +100,7 @@ macro_rules! role {
     };
 }
 
-pub(crate) use {repeat, role, service};
+pub(crate) use {repeat, role, service, waits};
 
 /// The largest bound among `methods`.
 pub(crate) const fn largest(methods: &[Method]) -> usize {

@@ -116,29 +116,27 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum WebError {
     /// The address, or one that it redirected to, is refused by the rule; the reason is a fixed phrase.
-    #[error("the address is refused: {0}")]
+    #[error(
+        "the address is refused: {0}; name the host in [web] allow or [web] private_hosts if it is meant"
+    )]
     Refused(Name),
     /// No connection.
     #[error("no connection: {0}")]
     Dial(DialError),
     /// TLS failed.
-    #[error("the TLS handshake failed")]
+    #[error("the TLS handshake failed; check the host's name and certificate")]
     Tls,
     /// The server broke HTTP, or went away.
-    #[error("the server broke the protocol or went away")]
+    #[error("the server broke the protocol or went away; try again")]
     Upstream,
     /// Nothing is unpacked here.
-    #[error(
-        "the server compressed its reply although it was asked for `identity`, and a compressed reply is refused"
-    )]
+    #[error("the server compressed its reply although it was asked for `identity`; use another address")]
     Compressed,
     /// More redirects than are followed.
-    #[error("more than {REDIRECTS} redirects")]
+    #[error("more than {REDIRECTS} redirects; use the address that they lead to")]
     Redirects,
     /// A redirect would have left TLS; both origins, as in a URL. Nothing was dialled for it.
-    #[error(
-        "{from} redirects to {to}, which has no TLS: fetch {to} by itself if it may be read in the clear"
-    )]
+    #[error("{from} redirects to {to}, which has no TLS; use {to} by itself if it may be read in the clear")]
     Downgrade {
         /// The origin that was asked.
         from: Text<272>,
@@ -146,22 +144,22 @@ pub enum WebError {
         to: Text<272>,
     },
     /// It took too long.
-    #[error("no answer in time")]
+    #[error("no answer in time; try again later")]
     TimedOut,
     /// No search provider is configured.
     #[error("no search provider is configured: set `web.search.provider`")]
     NoProvider,
     /// The search provider refused or failed.
-    #[error("the search provider answered with status {0}")]
+    #[error("the search provider answered with status {0}; check its key and address in [web.search]")]
     Provider(u16),
     /// The search provider's credentials.
     #[error("{0}")]
     Credentials(CredError),
     /// The query is empty or over 500 characters, or another field is out of its bounds.
-    #[error("a field is out of its bounds: {0}")]
+    #[error("a field is out of its bounds: {0}; give a smaller one")]
     BadRequest(Name),
     /// Too many fetches at once.
-    #[error("too many fetches at once")]
+    #[error("too many fetches at once; try again")]
     Busy,
 }
 

@@ -3,7 +3,7 @@
 
 use crate::asides::Asides;
 use crate::directory_check::{self, Check};
-use crate::exit;
+use crate::own_log;
 use crate::pending_mount::{self, PendingMount};
 use crate::workspaces::{Attached, Space, Workspaces};
 use manifest::command::{Answer, Ended, Frame, Mode};
@@ -58,7 +58,7 @@ impl Attachments {
             return Err(Answer::Stalled);
         }
         let (child, answer) = directory_check::start(&connection, state).map_err(|cause| {
-            exit::say(&format!("agentd: cannot look at a directory: {cause}"));
+            own_log::warn(&format!("cannot look at a directory: {cause}"));
             Answer::Stalled
         })?;
         let child = self.asides.add(child, uid);
@@ -112,7 +112,7 @@ impl Attachments {
             return Err((Ended::NotLaunched, EAGAIN));
         }
         let (child, answer) = pending_mount::start(attached, mode).map_err(|cause| {
-            exit::say(&format!("agentd: cannot look at a workspace: {cause}"));
+            own_log::warn(&format!("cannot look at a workspace: {cause}"));
             (Ended::NotLaunched, cause.raw_os_error().unwrap_or(EAGAIN))
         })?;
         let child = self.asides.add(child, uid);

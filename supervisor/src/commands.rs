@@ -5,10 +5,10 @@ use crate::attachments::Attachment;
 use crate::host::Host;
 use crate::processes::FORBIDDEN;
 use crate::restart::History;
-use crate::{denied_calls, launch, places, probing, reports, stop};
+use crate::{denied_calls, launch, own_log, places, probing, reports, stop};
 use manifest::Process as Name;
 use manifest::command::{
-    Answer, FRAME, Failure, Frame, HostState, Kind, ProcessState, RecordState, id_words,
+    Answer, EndCause, FRAME, Failure, Frame, HostState, Kind, ProcessState, RecordState, id_words,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
@@ -26,10 +26,10 @@ pub(crate) fn take(host: &mut Host, name: Name) {
         match received {
             Ok(Some((bytes, descriptors))) => match Frame::decode(&bytes) {
                 Some(frame) => act(host, name, &frame, descriptors),
-                None => return host.processes.kill(name, "it sent an invalid frame"),
+                None => return host.processes.kill(name, EndCause::Forbidden, "it sent an invalid frame"),
             },
             Err(error) if error.raw_os_error() == Some(nix::libc::EMSGSIZE) => {
-                return host.processes.kill(name, "it sent an invalid frame");
+                return host.processes.kill(name, EndCause::Forbidden, "it sent an invalid frame");
             }
             // At the end of the stream the process itself ends too, and its pidfd reports that.
             Ok(None) | Err(_) => return,
@@ -39,11 +39,12 @@ pub(crate) fn take(host: &mut Host, name: Name) {
 
 fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
     if !manifest::row(from).is_some_and(|row| row.may_send(frame.kind)) {
-        return host.processes.kill(from, FORBIDDEN);
+        return host.processes.kill(from, EndCause::Forbidden, FORBIDDEN);
     }
     match frame.kind {
         Kind::Ready => ready(host, from),
         Kind::Heartbeat => heartbeat(host, from, frame),
+        Kind::Measure => reports::measure(host, from, frame),
         Kind::Failing => failing(host, from, frame),
         Kind::Listening => denied_calls::listen(host, from, descriptors),
         Kind::Locked => locked(host, frame),
@@ -83,7 +84,8 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         | Kind::Probed
         | Kind::Violation
         | Kind::Disk
-        | Kind::Clock => host.processes.kill(from, FORBIDDEN),
+        | Kind::ProcessEnded
+        | Kind::Clock => host.processes.kill(from, EndCause::Forbidden, FORBIDDEN),
     }
 }
 
@@ -103,8 +105,9 @@ fn heartbeat(host: &mut Host, name: Name, frame: &Frame) {
         if let Some(life) = &mut process.life {
             life.heartbeat = Instant::now();
         }
+        process.beats += 1;
     }
-    reports::process(host, name);
+    reports::heartbeat(host, name);
 }
 
 /// Credproxy reports if the vault waits for its passphrase.
@@ -135,7 +138,7 @@ fn failing(host: &mut Host, name: Name, frame: &Frame) {
 /// Removes the folder of a workspace.
 fn remove(host: &mut Host, workspace: [u8; 16]) {
     if let Err(line) = host.removed.remove(&host.jails.workspace(workspace)) {
-        host.logs.write("agentd", &line);
+        own_log::warn(&line);
     }
 }
 
@@ -180,7 +183,7 @@ fn restart(host: &mut Host, name: Name) -> bool {
     match &mut process.life {
         Some(life) => {
             life.renewed = true;
-            host.processes.kill(name, "restarted by an operator");
+            host.processes.kill(name, EndCause::Restarted, "restarted by an operator");
         }
         None => begin(host, name),
     }
@@ -211,13 +214,13 @@ fn begin(host: &mut Host, name: Name) {
 /// Opens the program that is installed now, which an upgrade may have replaced; if there is none, the old one stays. Only a command
 /// of an operator does this: a process that ends by itself is started with the program that it had.
 fn renew(host: &mut Host, name: Name) {
-    match places::program(name.name()) {
+    match places::program(name.program()) {
         Ok(program) => {
             if let Some(process) = host.processes.get_mut(name) {
                 process.program = program;
             }
         }
-        Err(fault) => host.logs.write("agentd", &format!("{fault}; the one that ran is started again")),
+        Err(fault) => own_log::warn(&format!("{fault}; the one that ran is started again")),
     }
 }
 
@@ -226,7 +229,7 @@ fn hold(host: &mut Host, name: Name) -> bool {
         process.state = ProcessState::Held;
         process.due = None;
     }
-    host.processes.kill(name, "held by an operator");
+    host.processes.kill(name, EndCause::Held, "held by an operator");
     reports::process(host, name);
     true
 }

@@ -7,6 +7,7 @@ use crate::host::Host;
 use crate::processes::FORBIDDEN;
 use crate::violations::{Owner, USED_UP, Violation};
 use confine::notices::{self, Notice};
+use manifest::command::EndCause;
 use manifest::syscalls::{self, Fate};
 use manifest::{Process as Name, Row};
 use std::os::fd::OwnedFd;
@@ -19,7 +20,7 @@ const ANSWERED: u32 = 1024;
 /// Takes the listener that an actor passes, once in its life.
 pub(crate) fn listen(host: &mut Host, name: Name, descriptors: Vec<OwnedFd>) {
     if !host.processes.life_mut(name).is_some_and(|life| life.seccomp.accept(descriptors)) {
-        host.processes.kill(name, FORBIDDEN);
+        host.processes.kill(name, EndCause::Forbidden, FORBIDDEN);
     }
 }
 
@@ -36,7 +37,7 @@ pub(crate) fn of_actor(host: &mut Host, name: Name) {
     }
     life.seccomp.count();
     host.violations.report(&violation(row, Owner::default(), pid, &notice, None), &host.processes);
-    host.processes.kill(name, &format!("it may not call {}", called(&notice)));
+    host.processes.kill(name, EndCause::SystemCall, &format!("it may not call {}", called(&notice)));
 }
 
 /// Answers a refused call in the jail whose runner has this pid, if there is one.

@@ -22,7 +22,7 @@ const FASTEST: u64 = 4 << 30;
 /// The most inodes that jails use up in a millisecond.
 const INODES_A_MS: u64 = 500;
 /// The processes that begin new work, or show people why none begins.
-pub(crate) const CONCERNED: [Name; 3] = [Name::Router, Name::Gate, Name::Control];
+pub(crate) const CONCERNED: [Name; 4] = [Name::Router, Name::Gate, Name::Control, Name::Gateway];
 /// The divisor of the kept space that gives the further space which must be free before there is room again: at the edge itself,
 /// each accepted message would be the last.
 const SLACK: u64 = 8;

@@ -3,7 +3,7 @@
 use crate::disk;
 use crate::host::Host;
 use crate::violations::Owner;
-use crate::{commands, denied_calls, launch, probing, reports, stop};
+use crate::{commands, denied_calls, launch, own_log, probing, reports, stop};
 use manifest::Process as Name;
 use manifest::command::{Ended, HostState};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -133,13 +133,9 @@ fn drain_signals(host: &mut Host) {
 /// Collects every child that has ended. Its pid identifies it, since no other process can have that pid until then.
 fn reap(host: &mut Host) {
     loop {
-        let (pid, how, ended, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::Exited(pid, status)) => {
-                (pid.as_raw(), format!("exit status {status}"), Ended::Exited, status)
-            }
-            Ok(WaitStatus::Signaled(pid, signal, _)) => {
-                (pid.as_raw(), format!("signal {signal}"), Ended::Killed, signal as i32)
-            }
+        let (pid, ended, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::Exited(pid, status)) => (pid.as_raw(), Ended::Exited, status),
+            Ok(WaitStatus::Signaled(pid, signal, _)) => (pid.as_raw(), Ended::Killed, signal as i32),
             _ => return,
         };
         host.orphans.child_ended();
@@ -156,7 +152,7 @@ fn reap(host: &mut Host) {
         if ended == Ended::Killed && code == nix::libc::SIGSYS {
             host.violations.report_killed(name, Owner::default(), pid, &host.processes);
         }
-        stop::ended(host, name, &how);
+        stop::ended(host, name, ended, code);
     }
 }
 
@@ -174,7 +170,7 @@ fn other_ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
 /// Does everything whose time has come. While the host is frozen, silence and wall clocks do not count.
 fn clocks(host: &mut Host) {
     if host.freeze.is_overdue() {
-        host.logs.write("agentd", "the freeze has timed out: the processes continue");
+        own_log::warn("the freeze has timed out: the processes continue");
         host.freeze.thaw(&mut host.processes, &mut host.runners);
     }
     if !host.freeze.is_on() {
@@ -188,7 +184,7 @@ fn clocks(host: &mut Host) {
     if !host.freeze.is_on()
         && let Some(line) = host.removed.go_on()
     {
-        host.logs.write("agentd", &line);
+        own_log::warn(&line);
     }
     stop::start_due(host);
     probing::go_on(host);
@@ -200,7 +196,7 @@ fn clocks(host: &mut Host) {
 /// Sends every process the new offset of the clock, if that has changed: in tests of recovery alone.
 pub(crate) fn update_clock(host: &mut Host) {
     let Some(ms) = host.clock.update() else { return };
-    host.logs.write("agentd", &format!("the clock is stepped to {ms} ms off the machine's"));
+    own_log::info(&format!("the clock is stepped to {ms} ms off the machine's"));
     for name in host.processes.running() {
         host.processes.send(name, host.clock.frame(), &[]);
     }
@@ -210,7 +206,7 @@ pub(crate) fn update_clock(host: &mut Host) {
 fn look_at_disk(host: &mut Host) {
     let Some(change) = host.disk.look(&host.jails, &mut host.runners) else { return };
     for line in change.lines {
-        host.logs.write("agentd", &line);
+        own_log::warn(&line);
     }
     if change.is_news {
         for name in disk::CONCERNED {

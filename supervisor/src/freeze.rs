@@ -6,7 +6,7 @@
 //! process that ends meanwhile stays ended until the thaw. Rejected: asking each process to pause, since one that does not answer
 //! would decide; cgroups, which need delegation.
 
-use crate::exit;
+use crate::own_log;
 use crate::processes::Processes;
 use crate::runners::Runners;
 use crate::tasks;
@@ -66,8 +66,8 @@ impl Freeze {
             return Answer::Frozen;
         }
         if !tasks::tells_children() {
-            exit::say(
-                "agentd: this kernel does not list the processes of a jail (CONFIG_PROC_CHILDREN), so none is frozen",
+            own_log::warn(
+                "this kernel does not list the processes of a jail (CONFIG_PROC_CHILDREN), so none is frozen",
             );
             return Answer::Restless;
         }
@@ -81,7 +81,7 @@ impl Freeze {
         match settled {
             Ok(true) => return Answer::Ok,
             Ok(false) => {}
-            Err(error) => exit::say(&format!("agentd: the state of the processes cannot be read: {error}")),
+            Err(error) => own_log::error(&format!("the state of the processes cannot be read: {error}")),
         }
         self.thaw(processes, runners);
         Answer::Restless

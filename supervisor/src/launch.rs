@@ -1,6 +1,6 @@
 //! Launches of runners on router's request, from the request to the report of the runner's end.
 
-use crate::exit::{self, Fault, at};
+use crate::exit::{Fault, at};
 use crate::host::Host;
 use crate::jails::Jails;
 use crate::launched::Launched;
@@ -8,11 +8,11 @@ use crate::runner_fault::RunnerFault;
 use crate::runners::{LONGEST, Runner, Terms};
 use crate::self_test::Admission;
 use crate::workspaces::Space;
-use crate::{flat, places};
+use crate::{flat, own_log, places};
 use confine::Ids;
 use manifest::command::{Ended, Frame, HostState, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
 use manifest::{Network, Process as Name, Row};
-use nix::libc::{EAGAIN, EINVAL, ENOENT, SIGKILL, SIGSYS};
+use nix::libc::{EINVAL, ENOENT, ENOTCONN, SIGKILL, SIGSYS};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::fstat;
 use nix::unistd::Pid;
@@ -80,7 +80,7 @@ pub(crate) fn ended(host: &mut Host, pid: i32, ended: Ended, code: i32) {
     let Some(runner) = host.runners.remove(pid) else {
         if host.runners.pool.ended(pid) && host.state != HostState::Stopping {
             let how = if ended == Ended::Killed { "signal" } else { "exit status" };
-            host.logs.write("agentd", &format!("a runner that waited for work ended: {how} {code}"));
+            own_log::warn(&format!("a runner that waited for work ended: {how} {code}"));
         }
         return;
     };
@@ -105,10 +105,10 @@ fn launch(host: &mut Host, frame: &Frame, space: Space) {
 fn try_launch(host: &mut Host, frame: &Frame, space: Space) -> Result<Runner, Refusal> {
     let terms = terms(&host.jails, frame)?;
     if !host.processes.get(Name::Gate).is_some_and(crate::process::Process::is_running) {
-        return Err((Ended::NotLaunched, EAGAIN));
+        return Err((Ended::NotLaunched, ENOTCONN));
     }
     let (launched, tmp) = launched(host, &terms, space).map_err(|fault| {
-        exit::say(&format!("agentd: runner not launched: {fault}"));
+        own_log::warn(&format!("runner not launched: {fault}"));
         (Ended::NotLaunched, fault.errno())
     })?;
     let edge = Frame { role: Role::Server, ..Frame::new(Kind::Edge, terms.row.process) };

@@ -2,7 +2,7 @@
 //! processes are the row's, and set before exec.
 
 use crate::cgroups::{Cgroups, Group};
-use crate::exit;
+use crate::own_log;
 use manifest::Limits;
 use manifest::Process as Name;
 use manifest::command::{Ended, Holder};
@@ -33,8 +33,8 @@ impl LimitHolder {
         let row = manifest::row(Name::Runner).ok_or(io::ErrorKind::NotFound)?.limits;
         let cgroups = Cgroups::find(row);
         match &cgroups {
-            Ok(found) => exit::say(&format!("agentd: limits: cgroup v2 at {}", found.path())),
-            Err(why) => exit::say(&format!("agentd: limits: rlimits and a watch ({why})")),
+            Ok(found) => own_log::info(&format!("limits: cgroup v2 at {}", found.path())),
+            Err(why) => own_log::info(&format!("limits: rlimits and a watch ({why})")),
         }
         let allowed = sched_getaffinity(Pid::from_raw(0))?;
         let cpus = (0..CpuSet::count()).filter(|cpu| allowed.is_set(*cpu).unwrap_or(false)).collect();

@@ -83,7 +83,7 @@ fn escape(line: &[u8]) -> String {
 }
 
 /// The log files.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Logs {
     folder: PathBuf,
     rotate_bytes: u64,
@@ -99,6 +99,11 @@ impl Logs {
     /// Logs one line of a process, to standard error and to its file. A full disk costs the line, not the host.
     pub(crate) fn write(&mut self, name: &str, line: &str) {
         exit::say(&format!("{name}: {line}"));
+        self.store(name, line);
+    }
+
+    /// Adds one line to the file of this name alone. A full disk costs the line, not the host.
+    pub(crate) fn store(&self, name: &str, line: &str) {
         drop(self.append(name, line));
     }
 

@@ -35,6 +35,7 @@ mod listeners;
 mod logs;
 mod notify;
 mod orphans;
+mod own_log;
 mod ownership;
 mod pending_mount;
 mod places;

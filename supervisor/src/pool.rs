@@ -4,9 +4,9 @@
 //! A runner that was bound leaves the pool for good: a second turn can never meet it. Mode flat has no pool, since without
 //! a mount namespace there is no way to give a runner its workspace late.
 
-use crate::exit::say;
 use crate::jails::Jails;
 use crate::launched::{Launched, row};
+use crate::own_log;
 use crate::runner_fault::RunnerFault;
 use crate::sockets::{self, Sockets};
 use crate::workspaces::Space;
@@ -156,7 +156,7 @@ impl Pool {
         match self.start(jails, used) {
             Ok(runner) => self.waiting.push(runner),
             Err(fault) => {
-                say(&format!("agentd: no runner could be launched ahead of need: {fault}"));
+                own_log::warn(&format!("no runner could be launched ahead of need: {fault}"));
                 self.due = Instant::now() + RETRY;
             }
         }

@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::probes::{Outcome, Probe};
 use crate::self_test::Step;
-use crate::{launch, reports};
+use crate::{launch, own_log, reports};
 use manifest::Process as Name;
 use manifest::command::{Ended, Frame, HostState, Mode};
 use nix::libc::{EAGAIN, ENOENT};
@@ -58,7 +58,7 @@ pub(crate) fn ended(host: &mut Host, outcome: Outcome) {
         Step::Wait => {}
         Step::Again(probe) => host.probes.add(probe),
         Step::Over(line) => {
-            host.logs.write("agentd", &line);
+            own_log::info(&line);
             reports::checked(host);
             for frame in host.self_test.take_waiting() {
                 launch::request(host, &frame);

@@ -5,9 +5,13 @@ use crate::restart::History;
 use crate::seccomp_listener::SeccompListener;
 use confine::{Child, Ids};
 use manifest::Row;
-use manifest::command::{Frame, Kind, ProcessState, WORDS, state_words};
+use manifest::command::{EndCause, Frame, Kind, ProcessState, WORDS, state_words};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
+
+/// Ends of one process that are remembered.
+pub(crate) const ENDS: usize = 8;
 
 /// One process.
 #[derive(Debug)]
@@ -32,6 +36,10 @@ pub(crate) struct Process {
     pub(crate) due: Option<Instant>,
     /// Counters of its last heartbeat.
     pub(crate) counters: [u64; 8],
+    /// Heartbeats of all its lives.
+    pub(crate) beats: u64,
+    /// The reports on its last ends, oldest first; at most [`ENDS`].
+    pub(crate) ends: VecDeque<Frame>,
     /// It was ready at least once: before that, its failure to start is the host's failure.
     pub(crate) proven: bool,
 }
@@ -54,6 +62,8 @@ pub(crate) struct Life {
     pub(crate) ending: bool,
     /// An operator restarts it, so that its end is no failure.
     pub(crate) renewed: bool,
+    /// The reason for which agentd ended it, if it did.
+    pub(crate) cause: EndCause,
 }
 
 impl Process {
@@ -72,6 +82,14 @@ impl Process {
     pub(crate) fn send(&self, frame: Frame, descriptors: &[BorrowedFd<'_>]) -> bool {
         let Some(life) = &self.life else { return false };
         confine::passing::send(life.control.as_fd(), &frame.encode(), descriptors).is_ok()
+    }
+
+    /// Remembers the report on an end, in the place of the oldest if there are too many.
+    pub(crate) fn remember(&mut self, end: Frame) {
+        if self.ends.len() >= ENDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(end);
     }
 
     /// The uid that the kernel shows for it.

@@ -1,9 +1,9 @@
 //! The table of processes: looked up by name, sent frames, ended. It starts none and decides on none.
 
-use crate::exit;
+use crate::own_log;
 use crate::process::{Life, Process};
 use manifest::Process as Name;
-use manifest::command::Frame;
+use manifest::command::{EndCause, Frame};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::os::fd::BorrowedFd;
@@ -79,13 +79,14 @@ impl Processes {
         self.get(name).is_some_and(|process| process.send(frame, descriptors))
     }
 
-    /// Ends a process now, for this reason; the decision on its next start follows when it has ended.
-    pub(crate) fn kill(&mut self, name: Name, why: &str) {
+    /// Ends a process now, for this cause; the decision on its next start follows when it has ended.
+    pub(crate) fn kill(&mut self, name: Name, cause: EndCause, why: &str) {
         if let Some(life) = self.life_mut(name) {
             // The heartbeat is set so that silence is reported once: until the kernel has ended the process, its descriptors
             // wake agentd again and again.
             life.heartbeat = Instant::now();
-            exit::say(&format!("agentd: {name} is ended: {why}", name = name.name()));
+            life.cause = cause;
+            own_log::warn(&format!("{name} is ended: {why}", name = name.name()));
             let _ = kill(Pid::from_raw(life.child.pid), Signal::SIGKILL);
         }
     }

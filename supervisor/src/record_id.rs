@@ -2,7 +2,8 @@
 //! passes it to audit at every later start. Another host's record verifies by itself; its id shows that it is not this host's.
 //! It touches only that file, and never replaces the first id.
 
-use crate::exit::{self, Fault, at};
+use crate::exit::{Fault, at};
+use crate::own_log;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -48,7 +49,7 @@ impl RecordId {
         }
         match self.write(id) {
             Ok(()) => self.id = id,
-            Err(cause) => exit::say(&format!("agentd: cannot store the id of this host's record: {cause}")),
+            Err(cause) => own_log::error(&format!("cannot store the id of this host's record: {cause}")),
         }
     }
 

@@ -4,14 +4,50 @@
 use crate::clock::now_ms;
 use crate::host::Host;
 use manifest::Process as Name;
-use manifest::command::{Frame, HostState, Kind, ProcessState, RecordState};
+use manifest::command::{Frame, HostState, Kind, Measure, ProcessState, RecordState};
 
-/// Reports one process to control, and the state of the host if that changes it.
+/// Heartbeats between two reports of one process to gateway, which shows them to a collector every few seconds.
+const SELDOM: u64 = 5;
+
+/// Reports one process to control and gateway, and the state of the host if that changes it.
 pub(crate) fn process(host: &mut Host, name: Name) {
+    if let Some(process) = host.processes.get(name) {
+        for to in [Name::Control, Name::Gateway] {
+            host.processes.send(to, process.report(host.own_uid), &[]);
+        }
+    }
+    self::host(host);
+}
+
+/// Reports the counters of one process: to control with every heartbeat, to gateway more seldom.
+pub(crate) fn heartbeat(host: &mut Host, name: Name) {
+    if host.processes.get(name).is_some_and(|process| process.beats.is_multiple_of(SELDOM)) {
+        if name == Name::Gateway {
+            jails(host);
+        }
+        return process(host, name);
+    }
     if let Some(process) = host.processes.get(name) {
         host.processes.send(Name::Control, process.report(host.own_uid), &[]);
     }
     self::host(host);
+}
+
+/// Passes a figure of a process on, as being of that process whatever it says.
+pub(crate) fn measure(host: &Host, from: Name, frame: &Frame) {
+    for to in [Name::Control, Name::Gateway] {
+        host.processes.send(to, Frame { peer: from, ..*frame }, &[]);
+    }
+}
+
+/// Reports the number of jails.
+fn jails(host: &Host) {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let running = count(host.runners.live.len());
+    let jails = Measure::Jails { running, ready: count(host.runners.pool.waiting.len()) };
+    for to in [Name::Control, Name::Gateway] {
+        host.processes.send(to, jails.frame(Name::Runner), &[]);
+    }
 }
 
 /// Reports the state of the host, if it has changed.
@@ -37,8 +73,20 @@ pub(crate) fn checked(host: &mut Host) {
 pub(crate) fn everything(host: &Host) {
     for process in host.processes.iter() {
         host.processes.send(Name::Control, process.report(host.own_uid), &[]);
+        for end in &process.ends {
+            host.processes.send(Name::Control, *end, &[]);
+        }
     }
     report_host(host);
+}
+
+/// Reports everything to gateway, after its start.
+pub(crate) fn figures(host: &Host) {
+    for process in host.processes.iter() {
+        host.processes.send(Name::Gateway, process.report(host.own_uid), &[]);
+    }
+    report_host(host);
+    jails(host);
 }
 
 fn report_host(host: &Host) {
@@ -47,7 +95,9 @@ fn report_host(host: &Host) {
     let words = [host.state as u64, host.jails.mode as u64, host.began_ms, pid, now_ms(), holder];
     let words = words.into_iter().chain(host.self_test.words());
     let words: Vec<u64> = words.chain([u64::from(host.vault.locked), host.record as u64]).collect();
-    host.processes.send(Name::Control, Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
+    for to in [Name::Control, Name::Gateway] {
+        host.processes.send(to, Frame::new(Kind::HostState, Name::Agentd).with(&words), &[]);
+    }
 }
 
 fn state_of(host: &Host) -> HostState {

@@ -2,18 +2,18 @@
 
 use crate::args::Options;
 use crate::event_loop;
-use crate::exit::{self, Fault};
+use crate::exit::Fault;
 use crate::host::Host;
-use crate::{probing, setup, start};
+use crate::{own_log, probing, setup, start};
 use manifest::Process as Name;
-use manifest::command::{Frame, HostState, Kind, Mode};
+use manifest::command::{EndCause, Frame, HostState, Kind, Mode};
 use std::time::{Duration, Instant};
 
 /// The time that a process has to finish its work when the host stops.
 const DRAIN: Duration = Duration::from_millis(2_000);
 
 /// Printed at each start in mode flat.
-const FLAT: &str = "agentd: mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
+const FLAT: &str = "mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
     runner's private /tmp, /proc and read-only root; killing all of a jail at once by its pid namespace; limits \
     that the kernel counts for one jail alone. What is left: landlock, seccomp and the descriptor topology.";
 
@@ -30,9 +30,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Fault> {
         event_loop::once(&mut host, None);
         if before == HostState::Starting && host.state == HostState::Ready {
             let mode = host.jails.mode;
-            exit::say(&format!("agentd: ready in {} ms, mode {}", began.elapsed().as_millis(), mode.name()));
+            own_log::info(&format!("ready in {} ms, mode {}", began.elapsed().as_millis(), mode.name()));
             if mode == Mode::Flat {
-                exit::say(FLAT);
+                own_log::warn(FLAT);
             }
         }
         probing::begin_self_test(&mut host);
@@ -65,7 +65,7 @@ fn stop(host: &mut Host) {
         let until = Instant::now() + DRAIN + Duration::from_millis(200);
         while host.processes.life(name).is_some() {
             if Instant::now() > until {
-                host.processes.kill(name, "it did not finish in time");
+                host.processes.kill(name, EndCause::Late, "it did not finish in time");
             }
             event_loop::once(host, Some(Duration::from_millis(20)));
         }

@@ -14,6 +14,7 @@ use crate::listeners::Listeners;
 use crate::logs::Logs;
 use crate::notify::Notify;
 use crate::orphans::Orphans;
+use crate::own_log;
 use crate::ownership;
 use crate::places::{self, Places};
 use crate::pool::Pool;
@@ -35,6 +36,7 @@ use manifest::settings::Settings;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -60,6 +62,8 @@ pub(crate) fn host(options: &Options) -> Result<Host, Fault> {
     runners_folders(&places)?;
     check_workspaces(&mut pool, mode, settings, ids(Name::Runner), &places)?;
     let log_folder = own_folder(&places, "logs", ids(Name::Control))?;
+    let logs = Logs::new(log_folder, settings.rotate_bytes.into(), ids(Name::Control));
+    own_log::open(logs.clone(), settings.log_json);
     let (probe_program, record_id) = (places::program("jail-probe")?, RecordId::read(&places.state)?);
     let listeners = Listeners::make(&places.runtime, &settings, own_uid == 0)?;
     let signals = signals().map_err(kernel("cannot receive signals"))?;
@@ -71,7 +75,7 @@ pub(crate) fn host(options: &Options) -> Result<Host, Fault> {
         probes: Probes::new(probe_program),
         self_test: SelfTest::default(),
         attachments: Attachments::default(),
-        logs: Logs::new(log_folder, settings.rotate_bytes.into(), ids(Name::Control)),
+        logs,
         disk: Disk::new(settings.disk_reserve, settings.inode_reserve),
         vault: Vault::new(),
         record: RecordState::default(),
@@ -226,7 +230,7 @@ fn processes(
         processes.push(Process {
             row,
             ids: ids(row.process),
-            program: places::program(row.process.name())?,
+            program: places::program(row.process.program())?,
             folder: places::open_folder(&path)?,
             state: ProcessState::Starting,
             life: None,
@@ -234,6 +238,8 @@ fn processes(
             generation: 0,
             due: None,
             counters: [0; 8],
+            beats: 0,
+            ends: VecDeque::new(),
             proven: false,
         });
     }

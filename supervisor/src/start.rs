@@ -10,7 +10,7 @@ use crate::seccomp_listener::SeccompListener;
 use crate::{disk, reports};
 use confine::{ActorJail, passing};
 use manifest::Process as Name;
-use manifest::command::{Frame, Kind, ProcessState};
+use manifest::command::{EndCause, Frame, Kind, ProcessState};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
@@ -74,6 +74,7 @@ fn launch(host: &Host, name: Name) -> Result<(Life, OwnedFd), String> {
         seccomp: SeccompListener::of_actor(),
         ending: false,
         renewed: false,
+        cause: EndCause::Itself,
     };
     Ok((life, section))
 }
@@ -87,6 +88,7 @@ fn hand_over(host: &Host, name: Name) {
     host.listeners.hand_over(process);
     match name {
         Name::Control => reports::everything(host),
+        Name::Gateway => reports::figures(host),
         Name::Router => {
             for turn in host.runners.turns().chain(host.attachments.turns()) {
                 let words = manifest::command::id_words(turn);

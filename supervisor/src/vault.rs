@@ -2,7 +2,7 @@
 //! credproxy's lives and never maps, and the credential of agentd's unit, which it never reads. And the vault's state, as
 //! credproxy reports it.
 
-use crate::exit;
+use crate::own_log;
 use confine::secret;
 use manifest::Inherited;
 use manifest::command::{START_CREDENTIAL, START_PAGE};
@@ -28,7 +28,7 @@ impl Vault {
     pub(crate) fn new() -> Self {
         let page = secret::page().inspect_err(|cause| {
             let lost = "it does not outlive credproxy";
-            exit::say(&format!("agentd: no memory for the vault's key: {cause}; {lost}"));
+            own_log::warn(&format!("no memory for the vault's key: {cause}; {lost}"));
         });
         Self { page: page.ok(), locked: false }
     }

@@ -41,3 +41,33 @@ fn refused_web_calls_are_one_alert_and_one_of_the_gate_in_each_session() {
         assert_eq!(alerts(&host, "web_fetch"), number);
     }
 }
+
+// Holds P8-65.
+#[test]
+fn an_alert_leaves_the_host_once_by_a_command_and_again_after_a_failure() {
+    let port = free_port();
+    let host = Setup::default().config(&format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n")).start();
+    let (sent, failed) = (host.dir().join("sent"), host.dir().join("failed"));
+    // The first delivery fails.
+    let command = format!(
+        "cat > {0}.new; [ -e {1} ] || {{ touch {1}; exit 1; }}; cat {0}.new >> {0}",
+        sent.display(),
+        failed.display()
+    );
+    let position = host.dir().join("position");
+    let position = position.to_str().unwrap();
+    let mut child =
+        host.command(&["alerts", "send", "--command", &command, "--position", position]).spawn().unwrap();
+    host.wait_for("it has begun", || std::path::Path::new(position).exists());
+    (0..12).for_each(|_| assert_eq!(get_over_tcp(port, "/v1/models", Some("cdn_none")).0, 401));
+    let lines = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&sent).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    host.wait_for("it was handed on", || !lines().is_empty());
+    assert!(failed.exists());
+    assert!(text(&lines()[0], "alert").starts_with("auth failures: "), "{:?}", lines());
+    assert_eq!(lines().len(), 1);
+    child.kill().unwrap();
+    drop(child.wait());
+}

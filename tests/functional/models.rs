@@ -163,7 +163,7 @@ fn setup_asks_three_questions_and_says_whether_the_key_works() {
     let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).start();
     let asked = |key: &str| {
         let mut person = Person::with(host.command(&["setup", "--config", &config]));
-        person.sees("Provider (openai, anthropic, ollama, or a base URL) [openai]: ");
+        person.sees("Provider, by its name or a base URL [openai]: ");
         person.types(&url);
         person.sees("Model, by the server's own name: ");
         person.types("small");

@@ -152,6 +152,27 @@ fn a_call_ends_by_the_time_that_its_tool_declares_and_the_turn_goes_on() {
     assert!(ledger.contains("begun") && !ledger.contains("late"), "{ledger}");
 }
 
+/// The last remark on the way of the newest message.
+fn waits_for(host: &Host) -> String {
+    let id = host.json(&["message", "list"])["messages"][0]["id"].as_str().unwrap_or_default().to_owned();
+    let states = host.json(&["message", "trace", &id])["states"].as_array().cloned().unwrap_or_default();
+    states.last().and_then(|last| last["note"].as_str()).unwrap_or_default().to_owned()
+}
+
+// Holds P7-94.
+#[test]
+fn a_message_waits_for_a_held_model_and_is_answered_after_its_release() {
+    let host = Host::start();
+    let _ = host.json(&["hold", "model"]);
+    let turn = host.say("s", "echo: at last");
+    host.wait_for("the message says for what it waits", || {
+        waits_for(&host).contains("agentctl release model")
+    });
+    assert_eq!(host.json(&["message", "list", "--dead"])["messages"], serde_json::json!([]));
+    let _ = host.json(&["release", "model"]);
+    assert_eq!(turn.ended()["reply"], "at last");
+}
+
 // Holds P8-27.
 #[test]
 fn a_turn_whose_gate_is_held_waits_and_is_answered_once_it_is_let_go() {
@@ -159,6 +180,9 @@ fn a_turn_whose_gate_is_held_waits_and_is_answered_once_it_is_let_go() {
     let _ = host.chat("s", "write ledger: ");
     let _ = host.json(&["hold", "gate"]);
     let turn = host.say("s", "run: echo done >> ledger");
+    host.wait_for("the message says for what it waits", || {
+        waits_for(&host).contains("agentctl release gate")
+    });
     host.wait_for("a turn that was begun", || {
         ["queued", "running"]
             .map(Into::into)

@@ -35,10 +35,12 @@ macro_rules! targets {
 }
 
 targets! {
+    channel_text "../../fuzz/targets/channel_text.rs",
     command "../../fuzz/targets/command.rs",
     engine "../../fuzz/targets/engine.rs",
     engine_state "../../fuzz/targets/engine_state.rs",
     frames "../../fuzz/targets/frames.rs",
+    hosts "../../fuzz/targets/hosts.rs",
     reply_anthropic "../../fuzz/targets/reply_anthropic.rs",
     reply_ollama "../../fuzz/targets/reply_ollama.rs",
     reply_openai "../../fuzz/targets/reply_openai.rs",

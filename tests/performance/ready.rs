@@ -18,8 +18,10 @@ const BESIDES: usize = 2;
 
 /// Its figures.
 pub(crate) fn measure() -> io::Result<Vec<Figure>> {
-    // Embedder is started only where a model is configured.
-    let started = |process| manifest::is_actor(process) && process != manifest::Process::Embedder;
+    // Embedder is started only where a model is configured, and a channel's process only where an account is.
+    let started = |process| {
+        manifest::is_actor(process) && process != manifest::Process::Embedder && !process.is_channel()
+    };
     let actors = manifest::TABLE.iter().filter(|row| started(row.process)).count();
     let programs = person::programs()?;
     let (mut ready, mut floor) = (Samples::default(), Samples::default());

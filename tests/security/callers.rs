@@ -57,41 +57,29 @@ fn edges(probed: &Probed, me: Process) {
     assert_eq!(came.len(), expected.len(), "an edge came twice: {came:?}");
 }
 
-macro_rules! laws {
-    ($($name:ident: $caller:ident;)+) => { $(
+/// The test of a process; supervisor and runners have none.
+macro_rules! of_process {
+    (Agentd) => {};
+    (Runner) => {};
+    (AgentRunner) => {};
+    ($process:ident) => {
+        // Holds P3-03, P3-04, P5-16, P10-02.
         #[test]
-        fn $name() {
-            law(Process::$caller);
+        fn $process() {
+            super::law(manifest::Process::$process);
         }
-    )+ };
+    };
 }
 
-laws! {
-    // Holds P3-04.
-    audit_holds_the_edges_of_the_table_and_calls_nobody: Audit;
-    // Holds P3-04.
-    dialer_holds_the_edges_of_the_table_and_calls_nobody: Dialer;
-    // Holds P3-03.
-    credproxy_may_call_what_the_table_says_and_nothing_else: Credproxy;
-    // Holds P3-03.
-    scanner_may_call_what_the_table_says_and_nothing_else: Scanner;
-    // Holds P3-03.
-    memory_may_call_what_the_table_says_and_nothing_else: Memory;
-    // Holds P3-03.
-    web_may_call_what_the_table_says_and_nothing_else: Web;
-    // Holds P3-03.
-    model_may_call_what_the_table_says_and_nothing_else: Model;
-    // Holds P3-03.
-    router_may_call_what_the_table_says_and_nothing_else: Router;
-    // Holds P10-02, P3-03.
-    gate_may_call_what_the_table_says_and_nothing_else: Gate;
-    // Holds P5-16.
-    embedder_holds_the_edges_of_the_table_and_calls_nobody: Embedder;
-    curator_may_call_what_the_table_says_and_nothing_else: Curator;
-    // Holds P3-03.
-    gateway_may_call_what_the_table_says_and_nothing_else: Gateway;
-    // Holds P3-03.
-    control_may_call_what_the_table_says_and_nothing_else: Control;
+macro_rules! of_processes {
+    ($($(#[$doc:meta])* $process:ident $id:literal $name:literal [$($interface:ident $client:ident $request:ident),*];)+) => {
+        $(of_process!($process);)+
+    };
+}
+
+/// Each test is named as its process is in the list of processes.
+mod an_actor_may_call_what_the_table_says_and_nothing_else {
+    manifest::processes!(of_processes);
 }
 
 /// The output of a probe in the place of the runner, launched for a command.

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use tests::{Host, Setup};
 
+/// A process that speaks with a platform runs only for an account.
+const CHANNEL: &str = "[channel.probed]\nplatform = \"telegram\"\nsecret = \"PROBED\"\n";
+
 /// Every process that has a row but is no runner.
 pub(crate) fn actors() -> impl Iterator<Item = Process> {
     manifest::TABLE.iter().map(|row| row.process).filter(|process| manifest::is_actor(*process))
@@ -39,8 +42,9 @@ pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
     }
     // As in one that was restored: with the record's folder, any other that a host has is taken for a host's.
     fs::create_dir_all(state.path().join("audit")).unwrap();
+    let config = format!("{config}\n{CHANNEL}");
     let host =
-        Setup::default().config(config).embedding().programs(programs.path()).state(state.path()).launch();
+        Setup::default().config(&config).embedding().programs(programs.path()).state(state.path()).launch();
     Probed { host, _state: state, _programs: programs }
 }
 
@@ -60,9 +64,9 @@ fn programs(probes: &[Process]) -> TempDir {
     }
     // The row of a person's own program is the runner's program as well.
     for process in manifest::TABLE.iter().map(|row| row.process).filter(|it| *it != Process::AgentRunner) {
-        let program = if probes.contains(&process) { "probe" } else { process.name() };
+        let program = if probes.contains(&process) { "probe" } else { process.program() };
         assert!(built.join(program).exists(), "{program} is not built: run `make build` first");
-        symlink(built.join(program), folder.path().join(process.name())).unwrap();
+        symlink(built.join(program), folder.path().join(process.program())).unwrap();
     }
     folder
 }

@@ -73,7 +73,13 @@ fn died_by_each(probed: &Probed, process: Process, acts: &[&str]) {
         assert!(probed.said(process).contains(&format!("act {act}")), "{name} did not try {act}");
     }
     let lines = |prefix: String| -> Vec<String> {
-        probed.host.log().lines().filter_map(|line| line.strip_prefix(&prefix)).map(str::to_owned).collect()
+        probed
+            .host
+            .log()
+            .lines()
+            .filter_map(|line| line.split_once(&prefix))
+            .map(|(_, rest)| rest.to_owned())
+            .collect()
     };
     // The last filter leaves `seccomp` to the kernel, since it takes it away from itself.
     let call = |act: &&str| ACTS.iter().find(|it| it.name == *act).unwrap().call;

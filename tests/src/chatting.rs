@@ -58,6 +58,24 @@ impl Host {
         Chatting { child: command.spawn().expect("agentctl starts"), said: words.join(" ") }
     }
 
+    /// Says something whose turn meets an obstacle, and returns what its message waits for. The message is then stopped.
+    #[must_use]
+    pub fn waits_for(&self, session: &str, text: &str) -> String {
+        let chatting = self.say(session, text);
+        let mut reason = String::new();
+        self.wait_for("the message waits", || {
+            let newest =
+                self.json(&["message", "list"])["messages"][0]["id"].as_str().unwrap_or_default().to_owned();
+            let states = self.json(&["message", "trace", &newest])["states"].clone();
+            let last = states.as_array().and_then(|states| states.last().cloned()).unwrap_or_default();
+            reason = last["note"].as_str().unwrap_or_default().to_owned();
+            last["state"] == "queued" && reason.starts_with("waits: ")
+        });
+        let _ = self.json(&["stop", "--session", session]);
+        let _ = chatting.ended();
+        reason
+    }
+
     /// The questions that wait for a person, once there are `count` of them.
     #[must_use]
     pub fn questions(&self, count: usize) -> Vec<Value> {

@@ -14,6 +14,7 @@ mod chatting;
 mod disk;
 mod model;
 mod person;
+pub mod telegram;
 mod upstream;
 
 pub use api::{connect, free_port, get_over_tcp, post_over_tcp};

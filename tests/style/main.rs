@@ -8,6 +8,8 @@ mod files;
 mod imports;
 mod layers;
 mod man_pages;
+mod recipes;
+mod remedies;
 mod retry;
 mod seeds;
 mod source;

@@ -18,10 +18,9 @@ pub(crate) fn check(reference: &str) -> Result<(), String> {
         return Err(format!("{path} does not exist"));
     }
     let code = source::parts(&source::read(path)).code;
-    // Tests of one form may be made by a macro, a line each: `NAME: …;`.
-    if code.contains("fn $name()")
-        && code.lines().any(|line| line.trim_start().starts_with(&format!("{name}: ")))
-    {
+    // A test of each process is named as it is in the list of processes.
+    let process = |it: &manifest::Process| format!("{it:?}") == name;
+    if code.contains("fn $process()") && manifest::Process::ALL.iter().any(process) {
         return Ok(());
     }
     let at = code.find(&format!("fn {name}(")).ok_or_else(|| format!("{path} has no test {name}"))?;

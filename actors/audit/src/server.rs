@@ -16,7 +16,7 @@ use ipc_proto::config;
 use ipc_proto::{List, Name, Text};
 use kit::{Actor, Edge, Flusher, Host, OpenFault, Place};
 use manifest::Process;
-use manifest::command::RecordState;
+use manifest::command::{Gauge, RecordState};
 use ractor::{ActorRef, RpcReplyPort};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,10 @@ impl Actor for Auditor {
             standing: self.standing.clone(),
         };
         edge.serve(FRAME_BOUND, Server(Rc::new(handles)).serve()).await;
+    }
+
+    fn gauges(&self) -> Vec<(Gauge, u64)> {
+        vec![(Gauge::RecordEntries, *self.entries.borrow())]
     }
 }
 

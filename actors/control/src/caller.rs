@@ -2,11 +2,12 @@
 //! away the host's own uids may still operate the host, and every other uid is unknown.
 
 use crate::state::{OperatorState, down};
-use ipc_proto::Method;
+use ipc_proto::channel::ChannelError;
 use ipc_proto::config::UserRole;
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::ids::UserId;
 use ipc_proto::router::{RouterClient, RouterError, UserInfo, method};
+use ipc_proto::{Method, Name};
 use manifest::Process;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -102,6 +103,11 @@ impl Caller {
         self.user.as_ref().map_or(UserRole::Owner, |user| user.role)
     }
 
+    /// The caller's name; for the host's own uids `owner` while the router is away.
+    pub(crate) fn name(&self) -> Name {
+        self.user.as_ref().map_or_else(|| Name::clip("owner"), |user| user.name.clone())
+    }
+
     /// The caller's user; waits for the router if it has not answered yet.
     pub(crate) async fn user(&self) -> Answer<UserInfo> {
         match &self.user {
@@ -113,6 +119,15 @@ impl Caller {
     /// The user whose sessions and messages the caller may see and end; everyone's for the owner.
     pub(crate) fn scope(&self) -> Option<UserId> {
         self.user.as_ref().filter(|user| user.role != UserRole::Owner).map(|user| user.id)
+    }
+
+    /// Asks the router about channels.
+    pub(crate) async fn channels<R, F, Fut>(&self, method: &Method, ask: F) -> Answer<R>
+    where
+        F: Fn(RouterClient, Context) -> Fut,
+        Fut: Future<Output = Result<Result<R, ChannelError>, RpcError>>,
+    {
+        self.state.ask(&self.state.router, method, ask).await?.map_err(ControlError::Channel)
     }
 
     /// Asks the router.

@@ -5,7 +5,9 @@ use crate::caller::{Caller, Identity};
 use crate::state::down;
 use ipc_proto::Name;
 use ipc_proto::config::UserRole;
-use ipc_proto::control::{Answer, Control, ControlError, ControlRequest, ControlResponse, least_role};
+use ipc_proto::control::{
+    Answer, Control, ControlError, ControlRequest, ControlResponse, Denied, least_role,
+};
 use ipc_proto::router::Task;
 use manifest::Process;
 use std::rc::Rc;
@@ -29,7 +31,8 @@ impl Serve for Guard {
         match self.admit(&request).await {
             Ok(caller) => {
                 let state = Rc::clone(&caller.state);
-                state.host.served(caller.serve().serve(context, request)).await
+                let method = method(&request).to_owned();
+                state.host.served_call(&method, caller.serve().serve(context, request)).await
             }
             Err(refusal) => Ok(refused(&request, refusal)),
         }
@@ -39,14 +42,20 @@ impl Serve for Guard {
 impl Guard {
     async fn admit(&self, request: &ControlRequest) -> Answer<Caller> {
         let least = least(request);
-        let caller = self.identity.caller().await?.filter(|caller| reaches(caller.role(), least));
-        match caller {
-            Some(caller) if self.room => Ok(caller),
-            Some(_) => Err(down(Process::Control)),
-            None => {
+        match self.identity.caller().await? {
+            Some(caller) if reaches(caller.role(), least) => {
+                if self.room {
+                    Ok(caller)
+                } else {
+                    Err(down(Process::Control))
+                }
+            }
+            caller => {
                 let needs = word(least);
-                self.identity.state().refuse(self.identity.uid(), method(request), needs).await;
-                Err(ControlError::NotAllowed(Name::clip(needs)))
+                let uid = self.identity.uid();
+                self.identity.state().refuse(uid, method(request), needs).await;
+                let user = caller.map(|caller| (caller.name(), Name::clip(word(Some(caller.role())))));
+                Err(ControlError::NotAllowed(Denied { needs: Name::clip(needs), uid, user }))
             }
         }
     }
@@ -95,9 +104,10 @@ macro_rules! refusals {
 }
 
 refusals! {
-    Whoami Status Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
+    Whoami Status Inspect Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
     Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
-    RemoveUser Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
+    EditUser RemoveUser Channels Channel PauseChannel SetGroup Pairings ApprovePairing RefusePairing CreateLink LinkUser
+    UnlinkUser Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
     MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove
     MemoryRestore MemoryCapture MemoryJudge MemoryUnremove MemoryAccept MemoryForget MemoryRestoreSession
     MemoryMute MemoryReindex CuratorJobs CuratorJob CuratorAsk CuratorEdit CuratorRequeue CuratorDrop CuratorPause
@@ -115,6 +125,71 @@ mod tests {
     use ipc_proto::control::{Ask, METHODS};
     use ipc_proto::ids::WorkspaceId;
     use ipc_proto::router::{Profile, Run};
+
+    /// The methods that the owner alone reaches, in the order of the interface.
+    const OWNERS: &[&str] = &[
+        "restart",
+        "hold",
+        "release",
+        "shutdown",
+        "freeze",
+        "thaw",
+        "drift",
+        "probe",
+        "probed",
+        "logs",
+        "events",
+        "users",
+        "add_user",
+        "edit_user",
+        "remove_user",
+        "channels",
+        "channel",
+        "pause_channel",
+        "set_group",
+        "pairings",
+        "approve_pairing",
+        "refuse_pairing",
+        "create_link",
+        "link_user",
+        "unlink_user",
+        "curator_jobs",
+        "curator_job",
+        "curator_ask",
+        "curator_edit",
+        "curator_requeue",
+        "curator_drop",
+        "curator_pause",
+        "curator_abort",
+        "curator_run",
+        "audit_tail",
+        "audit_verify",
+        "audit_prove",
+        "audit_consistency",
+        "audit_checkpoint",
+        "audit_stats",
+        "audit_query",
+        "audit_digest",
+        "audit_rotate_key",
+        "audit_witness",
+        "cred_set",
+        "cred_list",
+        "cred_remove",
+        "policies",
+        "set_policy",
+        "remove_policy",
+        "model_test",
+        "model_usage",
+        "model_budgets",
+        "cred_bind",
+        "cred_revoke",
+        "cred_vault",
+        "cred_unlock",
+        "cred_passphrase",
+        "cred_rotate",
+        "cred_export",
+        "cred_test",
+    ];
 
     fn reached(role: UserRole) -> Vec<&'static str> {
         METHODS.iter().map(|it| it.name).filter(|it| reaches(role, least_role(it))).collect()
@@ -142,59 +217,7 @@ mod tests {
         assert_eq!(all.len(), METHODS.len());
         let user = reached(UserRole::User);
         let beyond: Vec<_> = all.into_iter().filter(|method| !user.contains(method)).collect();
-        let owners = [
-            "restart",
-            "hold",
-            "release",
-            "shutdown",
-            "freeze",
-            "thaw",
-            "drift",
-            "probe",
-            "probed",
-            "logs",
-            "events",
-            "users",
-            "add_user",
-            "remove_user",
-            "curator_jobs",
-            "curator_job",
-            "curator_ask",
-            "curator_edit",
-            "curator_requeue",
-            "curator_drop",
-            "curator_pause",
-            "curator_abort",
-            "curator_run",
-            "audit_tail",
-            "audit_verify",
-            "audit_prove",
-            "audit_consistency",
-            "audit_checkpoint",
-            "audit_stats",
-            "audit_query",
-            "audit_digest",
-            "audit_rotate_key",
-            "audit_witness",
-            "cred_set",
-            "cred_list",
-            "cred_remove",
-            "policies",
-            "set_policy",
-            "remove_policy",
-            "model_test",
-            "model_usage",
-            "model_budgets",
-            "cred_bind",
-            "cred_revoke",
-            "cred_vault",
-            "cred_unlock",
-            "cred_passphrase",
-            "cred_rotate",
-            "cred_export",
-            "cred_test",
-        ];
-        assert_eq!(beyond, owners);
+        assert_eq!(beyond, OWNERS);
     }
 
     // Holds P3-08.
@@ -238,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_refusal_answers_the_method_that_was_asked() {
-        let refusal = ControlError::NotAllowed(Name::clip("owner"));
+        let refusal = ControlError::NotAllowed(Denied { needs: Name::clip("owner"), uid: 7, user: None });
         let shutdown = refused(&ControlRequest::Shutdown {}, refusal.clone());
         assert!(matches!(shutdown, ControlResponse::Shutdown(Err(error)) if error == refusal));
         assert_eq!(method(&ControlRequest::AuditVerify {}), "audit_verify");

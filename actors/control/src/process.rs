@@ -10,6 +10,7 @@ use manifest::command::{Frame, Kind, Room};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Instant;
 
 /// The process.
 pub(crate) struct Controller {
@@ -38,6 +39,8 @@ impl Actor for Controller {
         match frame.kind {
             Kind::Plumbed => {}
             Kind::ProcessState | Kind::HostState => self.state.board.borrow_mut().take(&frame),
+            Kind::Measure => self.state.figures.borrow_mut().take(&frame, Instant::now()),
+            Kind::ProcessEnded => self.state.figures.borrow_mut().end(&frame),
             Kind::Done => self.state.agentd.done(&frame),
             Kind::Disk => disk::hear(&self.state, Room::of(&frame).unwrap_or_default()),
             Kind::Violation => violations::heard(&self.state, frame),

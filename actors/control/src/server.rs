@@ -1,6 +1,7 @@
 //! The interface: each method names the function that serves it. It holds no logic; the guard checked the role before.
 
 mod approvals;
+mod channels;
 mod creds;
 mod curating;
 mod freeze;
@@ -19,9 +20,12 @@ use crate::caller::Caller;
 use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
+use ipc_proto::channel::{
+    ACCOUNTS, ChannelInfo, ChannelView, DeliveryInfo, GroupRule, LinkCode, PairingInfo,
+};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::control::{Answer, Ask, Control, HostStatus, LogChunk, Probed};
+use ipc_proto::control::{Answer, Ask, Control, HostStatus, Inspection, LogChunk, Probed};
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
@@ -59,6 +63,10 @@ impl Control for Caller {
 
     async fn status(self, _: Context) -> Answer<HostStatus> {
         Ok(self.host_status().await)
+    }
+
+    async fn inspect(self, _: Context, name: Name) -> Answer<Box<Inspection>> {
+        self.inspect_process(&name)
     }
 
     async fn restart(self, _: Context, name: Name) -> Answer<()> {
@@ -117,16 +125,8 @@ impl Control for Caller {
         self.follow_turn(turn, from, credit).await
     }
 
-    async fn cancel(self, _: Context, turn: TurnId) -> Answer<()> {
-        self.cancel_turn(turn).await
-    }
-
     async fn type_in(self, _: Context, turn: TurnId, number: u64, typed: Typed) -> Answer<bool> {
         self.type_into(turn, number, typed).await
-    }
-
-    async fn sessions(self, _: Context) -> Answer<List<SessionInfo, 256>> {
-        self.list_sessions().await
     }
 
     async fn session(self, _: Context, name: SessionName) -> Answer<SessionView> {
@@ -145,10 +145,6 @@ impl Control for Caller {
         self.show_message(id).await
     }
 
-    async fn recall(self, _: Context, id: MessageId) -> Answer<Text<TEXT_BOUND>> {
-        self.recall_message(id).await
-    }
-
     async fn requeue(self, _: Context, id: MessageId, text: Option<Text<TEXT_BOUND>>) -> Answer<Accepted> {
         self.requeue_message(id, text).await
     }
@@ -159,18 +155,6 @@ impl Control for Caller {
 
     async fn stop(self, _: Context, session: Option<SessionName>, again: bool) -> Answer<Stopped> {
         self.stop_turns(session, again).await
-    }
-
-    async fn queue(self, _: Context) -> Answer<QueueInfo> {
-        self.show_queue().await
-    }
-
-    async fn trace(self, _: Context, message: MessageId) -> Answer<List<Passed, 128>> {
-        self.trace_message(message).await
-    }
-
-    async fn users(self, _: Context) -> Answer<List<UserInfo, 256>> {
-        self.list_users().await
     }
 
     async fn add_user(
@@ -184,27 +168,31 @@ impl Control for Caller {
         self.put_user(name, role, uids, identities).await
     }
 
-    async fn remove_user(self, _: Context, name: Name) -> Answer<()> {
-        self.lose_user(name).await
-    }
-
-    async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
-        self.list_agents().await
-    }
-
-    async fn models(self, _: Context) -> Answer<List<ModelInfo, 256>> {
-        self.list_models().await
-    }
-
-    async fn workspaces(self, _: Context) -> Answer<List<WorkspaceInfo, 256>> {
-        self.list_workspaces().await
-    }
-
-    async fn remove_workspace(self, _: Context, id: WorkspaceId) -> Answer<()> {
-        self.forget_workspace(id).await
-    }
-
     serves! {
+        cancel => cancel_turn(turn: TurnId) -> ();
+        sessions => list_sessions() -> List<SessionInfo, 256>;
+        recall => recall_message(id: MessageId) -> Text<TEXT_BOUND>;
+        queue => show_queue() -> QueueInfo;
+        trace => trace_message(message: MessageId) -> List<Passed, 128>;
+        users => list_users() -> List<UserInfo, 256>;
+        edit_user => change_user(name: Name, role: Option<UserRole>, uids: Option<List<u32, 16>>) -> UserInfo;
+        remove_user => lose_user(name: Name) -> ();
+        agents => list_agents() -> List<AgentInfo, 64>;
+        models => list_models() -> List<ModelInfo, 256>;
+        workspaces => list_workspaces() -> List<WorkspaceInfo, 256>;
+        remove_workspace => forget_workspace(id: WorkspaceId) -> ();
+        channels => list_channels() -> List<ChannelInfo, ACCOUNTS>;
+        channel => show_channel(name: Name) -> ChannelView;
+        pause_channel => hold_channel(name: Name, paused: bool) -> ();
+        set_group => put_group(channel: Name, group: Text<128>, rule: Option<GroupRule>) -> ();
+        pairings => list_pairings() -> List<PairingInfo, 256>;
+        approve_pairing => accept_pairing(code: Name, user: Name, role: UserRole) -> UserInfo;
+        refuse_pairing => reject_pairing(code: Name) -> ();
+        create_link => make_link(user: Name) -> LinkCode;
+        link_user => add_identity(user: Name, identity: Text<256>) -> UserInfo;
+        unlink_user => remove_identity(user: Name, identity: Text<256>) -> UserInfo;
+        deliveries => list_deliveries(message: Option<MessageId>, unknown: bool) -> List<DeliveryInfo, 256>;
+        resend => resend_message(message: MessageId) -> u32;
         memory_read => read_memories(area: Area, ids: List<MemoryId, MOST_IDS>) -> List<Row, HITS>;
         memory_raw => show_material(area: Area, id: MemoryId) -> Raw;
         memory_list => list_memories(area: Area, filter: memory::Filter, limit: u16, start: Start) -> List<Row, HITS>;

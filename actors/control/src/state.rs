@@ -4,12 +4,14 @@
 mod agentd;
 mod board;
 pub(crate) mod disk;
+mod figures;
 mod questions;
 mod refusals;
 pub(crate) mod violations;
 
 use agentd::Agentd;
 use board::Board;
+use figures::Figures;
 use ipc_proto::audit::{Action, AuditClient, Event, Result3};
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::credproxy::CredproxyClient;
@@ -40,6 +42,8 @@ pub(crate) struct OperatorState {
     pub(crate) logs: PathBuf,
     /// agentd's reports.
     pub(crate) board: RefCell<Board>,
+    /// Figures of processes that agentd passes on.
+    pub(crate) figures: RefCell<Figures>,
     /// The way to agentd.
     pub(crate) agentd: Agentd,
     pub(crate) audit: Link<AuditClient>,
@@ -61,6 +65,7 @@ impl OperatorState {
             config,
             logs,
             board: RefCell::default(),
+            figures: RefCell::default(),
             agentd: Agentd::new(host.supervisor()),
             audit: host.link(),
             credproxy: host.link(),

@@ -11,18 +11,15 @@
 //! | 8 | length of the body |
 //! | … | body |
 //! | 32 | SHA-256 of all before it |
-//!
-//! Version 1 has only magic, key id, length, body and checksum, and is of a key file.
 
 use ipc_proto::config::KeySource;
 use sha2::{Digest, Sha256};
 
-/// The first bytes of every vault, before its version.
+/// The first bytes of every vault, before its version, and the version that this program knows.
 const FAMILY: &[u8; 7] = b"CORDNVT";
+const VERSION: u8 = b'1';
 /// Bytes before the length of the body.
 const HEAD: usize = 8 + 16 + 16 + 1 + 16 + 3 * 4;
-/// The same in version 1.
-const HEAD_1: usize = 8 + 16;
 /// Bytes of the length.
 const LENGTH: usize = 8;
 /// Bytes of the checksum after the body.
@@ -79,8 +76,8 @@ impl Opener {
 pub(crate) struct Head {
     /// The id of its key.
     pub(crate) key: KeyId,
-    /// The id of its host; none in a vault of version 1.
-    pub(crate) host: Option<HostId>,
+    /// The id of its host.
+    pub(crate) host: HostId,
     /// The kind of key that opens it.
     pub(crate) opener: Opener,
 }
@@ -112,7 +109,7 @@ pub(crate) enum FormatFault {
 pub(crate) struct Whole<'a> {
     /// Its head.
     pub(crate) head: Head,
-    /// The same as it is written; the body is bound to it. Empty in version 1.
+    /// The same as it is written; the body is bound to it.
     pub(crate) written: &'a [u8],
     /// The sealed body.
     pub(crate) body: &'a [u8],
@@ -123,9 +120,9 @@ impl Head {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEAD);
         bytes.extend(FAMILY);
-        bytes.push(b'2');
+        bytes.push(VERSION);
         bytes.extend(self.key);
-        bytes.extend(self.host.unwrap_or_default());
+        bytes.extend(self.host);
         let (kind, stretch) = match self.opener {
             Opener::File => (0, NO_STRETCH),
             Opener::Passphrase(stretch) => (1, stretch),
@@ -152,7 +149,7 @@ impl Head {
             2 if stretch == NO_STRETCH => Opener::Systemd,
             _ => return None,
         };
-        Some(Self { key, host: Some(host), opener })
+        Some(Self { key, host, opener })
     }
 }
 
@@ -191,14 +188,13 @@ pub(crate) fn encode(head: &[u8], body: &[u8]) -> Vec<u8> {
 
 /// Head and body of a file that is whole.
 pub(crate) fn decode(file: &[u8]) -> Result<Whole<'_>, FormatFault> {
-    let version = version(file)?;
-    let before = if version == b'1' { HEAD_1 } else { HEAD };
+    check_version(file)?;
     let have = file.len();
     let short = |want| FormatFault::Short { have, want };
-    let length = file.get(before..before + LENGTH).and_then(|bytes| bytes.try_into().ok());
-    let length = u64::from_le_bytes(length.ok_or(short(before + LENGTH + SUM))?);
+    let length = file.get(HEAD..HEAD + LENGTH).and_then(|bytes| bytes.try_into().ok());
+    let length = u64::from_le_bytes(length.ok_or(short(HEAD + LENGTH + SUM))?);
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let want = length.saturating_add(before + LENGTH + SUM);
+    let want = length.saturating_add(HEAD + LENGTH + SUM);
     // A length beyond any vault's is no length: then the bytes that state it were altered.
     if have < want && length as u64 <= VAULT_BOUND {
         return Err(short(want));
@@ -210,23 +206,19 @@ pub(crate) fn decode(file: &[u8]) -> Result<Whole<'_>, FormatFault> {
     if Sha256::digest(sealed).as_slice() != sum {
         return Err(FormatFault::Altered);
     }
-    let (written, rest) = sealed.split_at_checked(before).ok_or(FormatFault::Altered)?;
+    let (written, rest) = sealed.split_at_checked(HEAD).ok_or(FormatFault::Altered)?;
     let body = rest.get(LENGTH..).ok_or(FormatFault::Altered)?;
-    if version == b'1' {
-        let key = written.last_chunk().copied().ok_or(FormatFault::Altered)?;
-        return Ok(Whole { head: Head { key, host: None, opener: Opener::File }, written: &[], body });
-    }
     let head = Head::decode(written).ok_or(FormatFault::Altered)?;
     Ok(Whole { head, written, body })
 }
 
-fn version(file: &[u8]) -> Result<u8, FormatFault> {
+fn check_version(file: &[u8]) -> Result<(), FormatFault> {
     let start = file.get(..FAMILY.len()).unwrap_or(file);
     if !FAMILY.starts_with(start) {
         return Err(FormatFault::Foreign);
     }
     match file.get(FAMILY.len()) {
-        Some(version @ (b'1' | b'2')) => Ok(*version),
+        Some(&VERSION) => Ok(()),
         Some(_) => Err(FormatFault::Version),
         None => Err(FormatFault::Short { have: file.len(), want: HEAD + LENGTH + SUM }),
     }
@@ -240,7 +232,7 @@ mod tests {
     const STRETCH: Stretch = Stretch { salt: [7; 16], memory: 65_536, passes: 3, lanes: 4 };
 
     fn head(opener: Opener) -> Head {
-        Head { key: [3; 16], host: Some([9; 16]), opener }
+        Head { key: [3; 16], host: [9; 16], opener }
     }
 
     fn file(opener: Opener, body: &[u8]) -> Vec<u8> {
@@ -262,7 +254,7 @@ mod tests {
             assert_eq!(decode(&[&good[..], b"x"].concat()), Err(FormatFault::Altered));
         }
         assert_eq!(decode(b"SQLite format 3\0 and so on"), Err(FormatFault::Foreign));
-        assert_eq!(decode(b"CORDNVT3 and so on"), Err(FormatFault::Version));
+        assert_eq!(decode(b"CORDNVT2 and so on"), Err(FormatFault::Version));
     }
 
     #[test]
@@ -298,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_at_all_are_judged_without_panic(bytes: Vec<u8>, length: u64, version in "[123]") {
+        fn any_bytes_at_all_are_judged_without_panic(bytes: Vec<u8>, length: u64, version in "[12]") {
             let _ = decode(&bytes);
             let start = [&FAMILY[..], version.as_bytes()].concat();
             let _ = decode(&[&start[..], &bytes].concat());

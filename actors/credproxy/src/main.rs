@@ -3,6 +3,7 @@
 //! It may open its own folder, and speak over connections that dialer made. It makes no socket, parses nothing of a
 //! reply beyond HTTP, and gives a value to nobody: it goes out in a request, and is cut out of every reply.
 
+mod accounts;
 mod address;
 mod binding;
 mod blank;
@@ -14,10 +15,14 @@ mod fingerprints;
 mod folding;
 mod format;
 mod headers;
+mod line_login;
+mod line_stream;
+mod lines;
 mod login;
 mod login_turns;
 mod login_value;
 mod master_key;
+mod poll_leases;
 mod pool;
 mod proxy;
 mod redact;
@@ -29,7 +34,11 @@ mod secret;
 mod secret_patterns;
 mod server;
 mod shown;
+mod socket_message;
+mod socket_stream;
 mod store;
+mod stream_table;
+mod streams;
 #[cfg(test)]
 mod testing;
 mod tls;
@@ -37,6 +46,7 @@ mod upstream;
 mod uses;
 mod vault;
 mod vault_actor;
+mod verify;
 
 fn main() -> std::process::ExitCode {
     kit::run::<server::Credproxy>()

@@ -1,20 +1,23 @@
 //! Sends a request with a secret in it. Every decision is on the record before its effect. Recording and dialling are other
 //! processes' work, and are handed in.
 
+use crate::accounts::Accounts;
 use crate::address::Address;
 use crate::binding::Wanted;
 use crate::draft::Draft;
 use crate::login_turns::Turns;
 use crate::login_value;
+use crate::poll_leases::{Poll, PollLeases};
 use crate::pool::{Lease, Pool, Purpose};
 use crate::replies::Replies;
-use crate::reply::Reply;
+use crate::reply::{Held, Reply};
 use crate::response_headers::{retry_after, shown_headers};
 use crate::secret::Secret;
 use crate::secret_patterns::SecretPatterns;
 use crate::upstream::{self, Limits};
 use crate::vault_actor::VaultRequest;
-use ::upstream::Fault;
+use crate::verify::Proofs;
+use ::upstream::{Conversation, Fault};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -31,7 +34,8 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use std::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Replies at once, of all callers.
 pub(crate) const AT_ONCE: usize = 256;
@@ -45,13 +49,17 @@ pub(crate) trait Outside {
 }
 
 /// One use of a secret.
-struct Used {
-    name: Name,
-    wanted: Wanted,
+pub(crate) struct Used {
+    /// The secret.
+    pub(crate) name: Name,
+    /// Its use.
+    pub(crate) wanted: Wanted,
     /// SHA-256 of the request.
-    sum: [u8; 32],
+    pub(crate) sum: [u8; 32],
     /// Bytes of its body.
-    bytes: u64,
+    pub(crate) bytes: u64,
+    /// Set where it only waits for news.
+    pub(crate) poll: Option<Poll>,
 }
 
 /// The secrets that each caller may have put into its requests.
@@ -71,6 +79,12 @@ pub(crate) struct Proxy<O> {
     pub(crate) plain_http: BTreeSet<HostPort>,
     /// The secrets of each caller.
     pub(crate) shares: Shares,
+    /// The hosts and secrets of each channel's accounts.
+    pub(crate) accounts: Accounts,
+    /// Recorded uses that still hold.
+    pub(crate) poll_leases: PollLeases,
+    /// Wrong proofs, and codes that were accepted.
+    pub(crate) proofs: Proofs,
     /// Connections that wait for the next request.
     pub(crate) pool: Pool,
     /// Logins that are being renewed.
@@ -100,15 +114,55 @@ impl<O: Outside> Proxy<O> {
         if secret.map_or(matches!(caller, Process::Model | Process::Gate), own) {
             return Ok(());
         }
-        tracing::warn!(caller = caller.name(), "refused: asked for a secret that is not its own");
-        let event =
-            Event::new(Action::SecretMisdirected, Result3::Blocked).because("not a secret of the caller");
-        self.note(Event { subject: secret.cloned(), hash: Some(hash(request)), ..event }).await;
+        self.refused(caller, request, "not a secret of the caller").await
+    }
+
+    /// Sends a request of this account of a channel, if it goes to one of the account's hosts, with one of its secrets or with
+    /// none.
+    pub(crate) async fn channel_request(
+        &self,
+        (caller, account): (Process, Name),
+        replies: &Replies,
+        request: Request,
+    ) -> Result<Head, CredError> {
+        let Address { target, path, .. } = Address::parse(&request.url)?;
+        let secret = request.secret.as_ref().map(|placement| placement.secret.clone());
+        if !self.accounts.admits(caller, &account, &target, secret.as_ref()) {
+            return self.refused(caller, &request, "not a host or a secret of the account").await;
+        }
+        let polls = self.accounts.is_poll(caller, &account, &path);
+        let poll = secret.filter(|_| polls).map(|secret| {
+            let path = path.split_once('?').map_or(path.as_str(), |(path, _)| path).to_owned();
+            Poll { caller, account, secret, target, path }
+        });
+        self.respond(replies, request, poll).await
+    }
+
+    /// Refuses a request that is not this caller's to make, on the record.
+    pub(crate) async fn refused<T>(
+        &self,
+        caller: Process,
+        request: &Request,
+        why: &str,
+    ) -> Result<T, CredError> {
+        tracing::warn!(caller = caller.name(), why, "refused");
+        let secret = request.secret.as_ref().map(|placement| placement.secret.clone());
+        let event = Event::new(Action::SecretMisdirected, Result3::Blocked).because(why);
+        self.note(Event { subject: secret, hash: Some(hash(request)), ..event }).await;
         Err(CredError::NotBound)
     }
 
     /// Sends a request and keeps its reply among `replies`.
     pub(crate) async fn request(&self, replies: &Replies, request: Request) -> Result<Head, CredError> {
+        self.respond(replies, request, None).await
+    }
+
+    async fn respond(
+        &self,
+        replies: &Replies,
+        request: Request,
+        poll: Option<Poll>,
+    ) -> Result<Head, CredError> {
         let address = Address::parse(&request.url)?;
         if !address.tls && !self.plain_http.contains(&address.target) {
             return Err(CredError::BadUrl);
@@ -123,14 +177,26 @@ impl<O: Outside> Proxy<O> {
             name: placement.secret,
             sum,
             bytes,
+            poll,
         });
         let (reply, lease) = self.exchange(draft, used, &address).await?;
+        Ok(self.begin_reply(replies, reply, Held::Pooled(lease), slot).await)
+    }
+
+    /// The head of a reply, which is put among `replies` unless all of it has come.
+    pub(crate) async fn begin_reply(
+        &self,
+        replies: &Replies,
+        reply: http::Response<Incoming>,
+        held: Held,
+        slot: OwnedSemaphorePermit,
+    ) -> Head {
         let status = reply.status().as_u16();
         let retry_after = retry_after(reply.headers());
         let live = Arc::clone(&self.patterns.borrow());
         let (headers, cut_out) = shown_headers(reply.headers(), &live);
         self.record_redaction(cut_out).await;
-        let mut reply = Reply::new(reply.into_body(), lease, self.patterns.clone(), slot, self.limits);
+        let mut reply = Reply::new(reply.into_body(), held, self.patterns.clone(), slot, self.limits);
         let first = reply.at_once().await;
         self.record_redaction(reply.cut_out()).await;
         let over = first.last;
@@ -138,7 +204,7 @@ impl<O: Outside> Proxy<O> {
         if over {
             replies.close(head.reply);
         }
-        Ok(head)
+        head
     }
 
     /// Sends it with its secret in it, once the use of that is on the record. A login whose token the service takes no
@@ -157,7 +223,7 @@ impl<O: Outside> Proxy<O> {
             draft.fill(&value)?;
             return self.send(draft.finish()?, address, purpose).await;
         };
-        let bearer = self.token(&used.name, &used.wanted, login.clone(), None).await?;
+        let bearer = self.token(&used.name, &used.wanted, login.clone(), None).await.map_err(unsent)?;
         let mut again = draft.clone();
         draft.fill(&bearer.access)?;
         let (reply, lease) = self.send(draft.finish()?, address, purpose.clone()).await?;
@@ -165,7 +231,8 @@ impl<O: Outside> Proxy<O> {
             return Ok((reply, lease));
         }
         drop((reply, lease));
-        let bearer = self.token(&used.name, &used.wanted, login, Some(&bearer.access)).await?;
+        let refused = Some(&bearer.access);
+        let bearer = self.token(&used.name, &used.wanted, login, refused).await.map_err(unsent)?;
         again.fill(&bearer.access)?;
         self.send(again.finish()?, address, purpose).await
     }
@@ -177,25 +244,45 @@ impl<O: Outside> Proxy<O> {
         address: &Address,
         purpose: Purpose,
     ) -> Result<(http::Response<Incoming>, Lease), CredError> {
+        let mut seen = false;
         while let Some(mut conversation) = self.pool.take(&purpose) {
             match conversation.ask(request.clone(), self.limits.head).await {
                 Ok(reply) => return Ok((reply, self.pool.lease(purpose, conversation))),
                 // The other end had closed it, and has seen nothing of the request.
                 Err(Fault::Unsent) => {}
                 // It may have seen it, and what only reads may be read twice.
-                Err(Fault::Protocol) if request.method().is_safe() => {}
+                Err(Fault::Protocol) if request.method().is_safe() => seen = true,
                 Err(fault) => return Err(upstream::broken(fault)),
             }
         }
+        let asked = self.ask_anew(request, address).await;
+        let unknown = |fault: CredError| if seen && fault.never_left() { CredError::Upstream } else { fault };
+        let (reply, conversation) = asked.map_err(unknown)?;
+        Ok((reply, self.pool.lease(purpose, conversation)))
+    }
+
+    async fn ask_anew(
+        &self,
+        request: http::Request<Full<Bytes>>,
+        address: &Address,
+    ) -> Result<(http::Response<Incoming>, Conversation), CredError> {
         let descriptor = self.outside.dial(&address.target).await?;
         let mut conversation = upstream::open(descriptor, address, &self.tls, self.limits).await?;
         let reply = conversation.ask(request, self.limits.head).await.map_err(upstream::broken)?;
-        Ok((reply, self.pool.lease(purpose, conversation)))
+        Ok((reply, conversation))
+    }
+
+    /// The text that stands for a secret where it is sent once: a login's is its token.
+    pub(crate) async fn value(&self, used: &Used) -> Result<Secret, CredError> {
+        let value = self.use_secret(used).await?;
+        let Some(login) = login_value::read(value.reveal()) else { return Ok(value) };
+        let bearer = self.token(&used.name, &used.wanted, login, None).await;
+        bearer.map(|bearer| bearer.access).map_err(unsent)
     }
 
     /// The value for a request, once its use is on the record.
     async fn use_secret(&self, used: &Used) -> Result<Secret, CredError> {
-        let Used { name, wanted, sum, bytes } = used;
+        let Used { name, wanted, sum, bytes, poll } = used;
         let revealed = self.ask(|reply| VaultRequest::Reveal(name.clone(), wanted.clone(), reply)).await;
         if revealed.as_ref().err() == Some(&CredError::NotBound) {
             tracing::warn!(secret = name.as_str(), "refused: not bound to what it was asked for");
@@ -204,8 +291,14 @@ impl<O: Outside> Proxy<O> {
             self.note(Event { hash: Some(*sum), ..event }).await;
         }
         let secret = revealed?;
-        let event = about(Action::SecretUsed, Result3::Success, name);
-        self.outside.record(Event { hash: Some(*sum), bytes: *bytes, ..event }).await?;
+        if !poll.as_ref().is_some_and(|poll| self.poll_leases.holds(poll)) {
+            let (event, since) = (about(Action::SecretUsed, Result3::Success, name), Instant::now());
+            let event = if poll.is_some() { event.because("waits for news, for 60 s") } else { event };
+            self.outside.record(Event { hash: Some(*sum), bytes: *bytes, ..event }).await?;
+            if let Some(poll) = poll {
+                self.poll_leases.begin(poll.clone(), since);
+            }
+        }
         kit::fault_point!("credproxy.use.recorded");
         drop(self.vault_actor.cast(VaultRequest::Used(name.clone())));
         Ok(secret)
@@ -219,7 +312,7 @@ impl<O: Outside> Proxy<O> {
     }
 
     /// Puts on the record that secrets came back in a reply.
-    async fn record_redaction(&self, cut_out: u64) {
+    pub(crate) async fn record_redaction(&self, cut_out: u64) {
         if cut_out > 0 {
             tracing::warn!(times = cut_out, "a live secret came back in a reply and was cut out");
             let event =
@@ -252,12 +345,17 @@ pub(crate) fn about(action: Action, result: Result3, name: &Name) -> Event {
     Event::new(action, result).about(name)
 }
 
-fn wanted(placement: &Placement, address: &Address, verb: Verb) -> Wanted {
+/// The fault of a request whose login could not be renewed: the request itself had not left, or was refused.
+const fn unsent(fault: CredError) -> CredError {
+    if fault.never_left() { fault } else { CredError::Unsent }
+}
+
+pub(crate) fn wanted(placement: &Placement, address: &Address, verb: Verb) -> Wanted {
     Wanted { target: address.target.clone(), verb, path: address.path.clone(), at: placement.at.clone() }
 }
 
 /// SHA-256 of where a request goes and what it carries, its secret not among it.
-fn hash(request: &Request) -> [u8; 32] {
+pub(crate) fn hash(request: &Request) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(request.verb.word());
     hash.update(" ");

@@ -16,9 +16,21 @@ pub(crate) struct Redactor {
     covered: usize,
     /// How many secrets were cut out.
     cut_out: u64,
+    /// True if a secret is masked by as many stars as it has bytes, in the place of one mark.
+    equal_length: bool,
 }
 
 impl Redactor {
+    /// One that leaves every byte at its offset.
+    pub(crate) fn of_equal_length() -> Self {
+        Self { equal_length: true, ..Self::default() }
+    }
+
+    /// Returns true if bytes are held back.
+    pub(crate) fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Takes a piece, and appends to `out` what can be let through. A byte is let through when no form in any of
     /// `sets` covers it.
     pub(crate) fn push(&mut self, piece: &[u8], sets: &[&SecretPatterns], out: &mut Vec<u8>) {
@@ -48,13 +60,16 @@ impl Redactor {
             if found.whole > 0 {
                 // Secrets that overlap become one mark.
                 if at >= self.covered {
-                    out.extend_from_slice(MARK);
+                    let mark = if self.equal_length { b"".as_slice() } else { MARK };
+                    out.extend_from_slice(mark);
                     self.cut_out += 1;
                 }
                 self.covered = self.covered.max(at + found.whole);
             }
             if at >= self.covered {
                 out.extend(rest.first());
+            } else if self.equal_length {
+                out.push(b'*');
             }
             at += 1;
         }
@@ -72,6 +87,9 @@ impl Redactor {
             sets => pairs.position(|(byte, next)| sets.iter().any(|set| set.may_begin(byte, next))),
         };
         let end = at + length.unwrap_or(rest.len());
+        if self.equal_length {
+            out.extend(std::iter::repeat_n(b'*', self.covered.clamp(at, end) - at));
+        }
         out.extend_from_slice(self.held.get(self.covered.max(at)..end).unwrap_or_default());
         end
     }
@@ -104,6 +122,25 @@ mod tests {
         }
         redactor.finish(&[patterns], &mut out);
         out
+    }
+
+    proptest! {
+        // Holds P4-42.
+        #[test]
+        fn a_mask_of_equal_length_leaves_every_other_byte_at_its_offset(
+            before in "[ -~]{0,12}", after in "[ -~]{0,12}", cut in 0..40_usize,
+        ) {
+            let text = format!("{before}\r\n{SECRET}\r\n{after}");
+            let (first, second) = text.as_bytes().split_at(cut.min(text.len()));
+            let patterns = patterns(&[SECRET]);
+            let (mut redactor, mut out) = (Redactor::of_equal_length(), Vec::new());
+            for piece in [first, second] {
+                redactor.push(piece, &[&patterns], &mut out);
+            }
+            redactor.finish(&[&patterns], &mut out);
+            let stars = "*".repeat(SECRET.len());
+            prop_assert_eq!(String::from_utf8(out).unwrap(), format!("{before}\r\n{stars}\r\n{after}"));
+        }
     }
 
     #[test]

@@ -13,6 +13,17 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, timeout_at};
 
+/// The connection that a reply comes over.
+pub(crate) enum Held {
+    /// One that may serve the next request.
+    Pooled(Lease),
+    /// One that ends with the reply.
+    Own {
+        /// Closed when it is dropped.
+        _connection: ::upstream::Connection,
+    },
+}
+
 /// The reply to one request.
 pub(crate) struct Reply {
     body: Incoming,
@@ -29,7 +40,7 @@ pub(crate) struct Reply {
     broken: bool,
     limits: Limits,
     /// Given back when the body has ended; dropped before, it closes the connection.
-    lease: Option<Lease>,
+    held: Option<Held>,
     // Dropped with the reply: another may come in.
     _slot: OwnedSemaphorePermit,
 }
@@ -38,7 +49,7 @@ impl Reply {
     /// The reply with this body.
     pub(crate) fn new(
         body: Incoming,
-        lease: Lease,
+        held: Held,
         live: watch::Receiver<Arc<SecretPatterns>>,
         slot: OwnedSemaphorePermit,
         limits: Limits,
@@ -54,7 +65,7 @@ impl Reply {
             ended: false,
             broken: false,
             limits,
-            lease: Some(lease),
+            held: Some(held),
             _slot: slot,
         }
     }
@@ -131,7 +142,7 @@ impl Reply {
         let live = Arc::clone(&self.live.borrow());
         self.redactor.finish(&sets(&self.then, &live), &mut self.ready);
         self.ended = true;
-        if let Some(lease) = self.lease.take() {
+        if let Some(Held::Pooled(lease)) = self.held.take() {
             lease.give_back();
         }
     }
@@ -144,6 +155,9 @@ impl Reply {
     }
 }
 
-fn sets<'a>(then: &'a Arc<SecretPatterns>, live: &'a Arc<SecretPatterns>) -> Vec<&'a SecretPatterns> {
+fn sets<'a>(
+    then: &'a Arc<SecretPatterns>,
+    live: &'a Arc<SecretPatterns>,
+) -> Vec<&'a SecretPatterns> {
     if Arc::ptr_eq(then, live) { vec![then] } else { vec![then, live] }
 }

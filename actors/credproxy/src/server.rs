@@ -1,20 +1,25 @@
 //! Credproxy's methods: each hands on to the proxy. The record and the dialler are reached from here.
 
+use crate::accounts::Accounts;
 use crate::login_turns::Turns;
 use crate::master_key::KeyStore;
+use crate::poll_leases::PollLeases;
 use crate::pool::Pool;
 use crate::proxy::{AT_ONCE, Outside, Proxy, Shares, shares};
 use crate::replies::Replies;
 use crate::shown::Shown;
 use crate::store::Store;
+use crate::stream_table::Streams;
 use crate::tls;
 use crate::upstream::Limits;
 use crate::vault::{self, Sources};
 use crate::vault_actor::{Start, VaultActor, Views};
+use crate::verify::Proofs;
 use ipc_proto::audit::Event;
 use ipc_proto::credproxy::{
-    Binding, Chunk, CredError, Credproxy as _, EXPORT_BOUND, FRAME_BOUND, Fingerprints, Head, Lease,
-    PARCEL_BOUND, Reply, Request, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
+    Binding, Chunk, CredError, Credproxy as _, EXPORT_BOUND, FRAME_BOUND, Fingerprints, GIVEN_BOUND, Head,
+    Incoming, Lease, Opening, Outgoing, PARCEL_BOUND, Proof, Reply, Request, SECRET_BOUND, SIGNED_BOUND,
+    SecretInfo, Stream, VaultInfo, Verb, Verdict,
 };
 use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
 use ipc_proto::{Blob, Fault, List, Name, Text, config};
@@ -42,6 +47,7 @@ pub(crate) struct Opened {
     tls: Arc<ClientConfig>,
     plain_http: BTreeSet<HostPort>,
     shares: Shares,
+    accounts: Accounts,
 }
 
 impl kit::Actor for Credproxy {
@@ -60,11 +66,13 @@ impl kit::Actor for Credproxy {
         let (start, views) = Start::new(store, held).map_err(vault)?;
         let plain_http = config.plain_http.iter().map(|text| text.parse()).collect::<Result<_, NoHost>>();
         let plain_http = plain_http.map_err(|fault| OpenFault::new("[credproxy] plain_http", fault))?;
-        Ok(Opened { start, views, tls, plain_http, shares: shares(&config) })
+        let accounts = Accounts::new(&config.channels);
+        let accounts = accounts.map_err(|fault| OpenFault::new("the hosts of a channel", fault))?;
+        Ok(Opened { start, views, tls, plain_http, shares: shares(&config), accounts })
     }
 
     async fn start(opened: Opened, host: Host) -> Self {
-        let Opened { start, views, tls, plain_http, shares } = opened;
+        let Opened { start, views, tls, plain_http, shares, accounts } = opened;
         let Views { patterns, fingerprints, locked } = views;
         // agentd hears each time that the vault is locked or opened.
         let frame = |locked: &bool| Frame::new(Kind::Locked, Process::Credproxy).with(&[u64::from(*locked)]);
@@ -79,11 +87,21 @@ impl kit::Actor for Credproxy {
             dialer: host.link(),
             descriptors: host.descriptors(Process::Dialer),
         };
-        let (pool, slots) = (Pool::default(), Arc::new(Semaphore::new(AT_ONCE)));
-        let limits = Limits::USUAL;
-        let logins = Turns::default();
-        let proxy =
-            Proxy { outside, vault_actor, patterns, tls, plain_http, shares, pool, logins, slots, limits };
+        let proxy = Proxy {
+            outside,
+            vault_actor,
+            patterns,
+            tls,
+            plain_http,
+            shares,
+            accounts,
+            poll_leases: PollLeases::default(),
+            proofs: Proofs::default(),
+            pool: Pool::default(),
+            logins: Turns::default(),
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            limits: Limits::USUAL,
+        };
         Self { proxy: Rc::new(proxy), shown: Shown::new(fingerprints) }
     }
 
@@ -92,6 +110,7 @@ impl kit::Actor for Credproxy {
             caller: edge.caller(),
             proxy: Rc::clone(&self.proxy),
             replies: Replies::default(),
+            streams: Streams::default(),
             shown: self.shown.clone(),
         };
         edge.serve(FRAME_BOUND, server.serve()).await;
@@ -139,6 +158,7 @@ struct CredproxyServer {
     caller: Process,
     proxy: Rc<Proxy<Peers>>,
     replies: Replies,
+    streams: Streams,
     shown: Shown,
 }
 
@@ -146,6 +166,38 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
     async fn request(self, _: Context, request: Request) -> Result<Head, CredError> {
         self.proxy.admit(self.caller, &request).await?;
         self.proxy.request(&self.replies, request).await
+    }
+
+    async fn channel_request(self, _: Context, account: Name, request: Request) -> Result<Head, CredError> {
+        self.proxy.channel_request((self.caller, account), &self.replies, request).await
+    }
+
+    async fn open_stream(self, _: Context, account: Name, opening: Opening) -> Result<Stream, CredError> {
+        self.proxy.open_stream((self.caller, account), &self.streams, opening).await
+    }
+
+    async fn push(self, _: Context, stream: Stream, outgoing: Outgoing) -> Result<(), CredError> {
+        self.proxy.push(self.caller, &self.streams, (stream, outgoing)).await
+    }
+
+    async fn pull(self, _: Context, stream: Stream) -> Result<Incoming, CredError> {
+        self.proxy.pull((&self.streams, &self.replies), stream).await
+    }
+
+    async fn close_stream(self, _: Context, stream: Stream) {
+        self.streams.close(stream);
+    }
+
+    async fn verify(
+        self,
+        _: Context,
+        account: Name,
+        secret: Name,
+        proof: Proof,
+        signed: Blob<SIGNED_BOUND>,
+        given: Blob<GIVEN_BOUND>,
+    ) -> Result<Verdict, CredError> {
+        self.proxy.verify((self.caller, &account), (secret, proof), &signed, &given).await
     }
 
     async fn next(self, _: Context, reply: Reply, credit: u32) -> Result<Chunk, CredError> {

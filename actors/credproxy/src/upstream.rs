@@ -2,7 +2,7 @@
 //! no socket and sets no option of one.
 
 use crate::address::Address;
-use ::upstream::{Conversation, Fault};
+use ::upstream::{Bytewise, Conversation, Fault};
 use ipc_proto::credproxy::CredError;
 use ipc_proto::dialer::DialError;
 use rustls::ClientConfig;
@@ -44,13 +44,24 @@ pub(crate) async fn open(
     tls: &Arc<ClientConfig>,
     limits: Limits,
 ) -> Result<Conversation, CredError> {
+    let stream = connect(descriptor, address, tls, limits).await?;
+    Conversation::begin(stream).await.map_err(broken)
+}
+
+/// Makes a dialled descriptor into a stream to the address, with TLS where it says so.
+pub(crate) async fn connect(
+    descriptor: OwnedFd,
+    address: &Address,
+    tls: &Arc<ClientConfig>,
+    limits: Limits,
+) -> Result<Box<dyn Bytewise>, CredError> {
     let stream = std::net::TcpStream::from(descriptor);
     if !address.tls && !is_own(&stream) {
         return Err(CredError::Dial(DialError::NotAllowed));
     }
     let tls = address.tls.then_some(tls);
     let opened = ::upstream::open(stream.into(), &address.target.host, tls, limits.handshake).await;
-    Conversation::begin(opened.map_err(broken)?).await.map_err(broken)
+    opened.map_err(broken)
 }
 
 /// Returns true if the other end is this machine. Without TLS that is the only proof of the other end.
@@ -64,7 +75,8 @@ pub(crate) const fn broken(fault: Fault) -> CredError {
         Fault::Descriptor => CredError::Dial(DialError::Down),
         Fault::Name => CredError::BadUrl,
         Fault::Tls => CredError::Tls,
-        Fault::Protocol | Fault::Unsent => CredError::Upstream,
+        Fault::Unsent => CredError::Unsent,
+        Fault::Protocol => CredError::Upstream,
         Fault::Compressed => CredError::Compressed,
         Fault::Stalled => CredError::Stalled,
     }

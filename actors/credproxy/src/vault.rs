@@ -218,6 +218,13 @@ impl Vault {
         self.opened(name, entry)
     }
 
+    /// The value of a secret that a sender's proof is compared with. It goes nowhere, so its binding is not asked.
+    pub(crate) fn compared(&self, name: &str, now_ms: u64) -> Result<Secret, CredError> {
+        let entry = self.index.secrets.get(name).ok_or(CredError::NoSecret)?;
+        entry.is_live(now_ms)?;
+        self.opened(name, entry)
+    }
+
     fn opened(&self, name: &str, entry: &Entry) -> Result<Secret, CredError> {
         self.wrapping().and_then(|wrapping| entry.open(name, &wrapping)).map_err(unopened)
     }
@@ -296,9 +303,8 @@ fn body(key: &Key) -> Result<Key, VaultFault> {
     key.derive("cordon vault: body").map_err(VaultFault::Envelope)
 }
 
-/// Associated data of the sealed body, before the head as it is written; version 1 has no head.
-const BODY: &[u8] = b"cordon vault body 2";
-const BODY_1: &[u8] = b"cordon vault body 1";
+/// Associated data of the sealed body, before the head as it is written.
+const BODY: &[u8] = b"cordon vault body 1";
 
 fn write(store: &Store, head: &Head, key: &Key, index: &Index) -> Result<(), VaultFault> {
     let list = serde_json::to_vec(index).map_err(|_| VaultFault::List)?;
@@ -326,7 +332,7 @@ fn normal(bound: &Binding) -> Result<Binding, CredError> {
     let at = bound.at.iter().all(|at| match at {
         At::Header { name, prefix } => headers::takes_secret(name) && printable(prefix),
         At::Query { name } | At::Field { name } => !name.is_empty() && printable(name),
-        At::Segment => true,
+        At::Segment | At::Login => true,
     });
     if hosts.is_empty() || !paths || !at {
         return Err(CredError::BadBinding);

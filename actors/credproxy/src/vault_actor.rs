@@ -69,6 +69,8 @@ pub(crate) enum VaultRequest {
     Reveal(Name, Wanted, Answer<Secret>),
     /// The value as it is by now, for a use that was counted already.
     Again(Name, Wanted, Answer<Secret>),
+    /// The value of one, to compare a sender's proof with.
+    Compare(Name, RpcReplyPort<Result<Secret, CredError>>),
     /// One was used.
     Used(Name),
     /// Saves the counts of uses.
@@ -208,6 +210,9 @@ impl Actor for VaultActor {
             VaultRequest::Reveal(name, wanted, reply) => answer(reply, state.reveal(&name, &wanted)),
             VaultRequest::Again(name, wanted, reply) => {
                 answer(reply, state.vault().and_then(|vault| vault.again(&name, &wanted, kit::now_ms())));
+            }
+            VaultRequest::Compare(name, reply) => {
+                answer(reply, state.vault().and_then(|vault| vault.compared(&name, kit::now_ms())));
             }
             VaultRequest::Used(name) => state.used(&name, &me),
             VaultRequest::Save => state.save(),

@@ -38,7 +38,9 @@ pub(crate) async fn resolve(
     (row, like): (&Row, &[(Row, u16)]),
 ) -> Result<Settled, Failure> {
     let id = row.entry.id;
-    let (low, high) = (queue.config.conflict_low, queue.config.conflict_high);
+    // Likeness is in thousandths.
+    let thousandths = |millionths: u32| u16::try_from(millionths / 1000).unwrap_or(u16::MAX);
+    let (low, high) = (thousandths(queue.config.conflict_low), thousandths(queue.config.conflict_high));
     if let Some((other, likeness)) = like.first()
         && *likeness >= high
     {

@@ -1,6 +1,7 @@
 //! Connecting to addresses that the rule has let pass, one after the other. Nothing is written or read here.
 
 use ipc_proto::dialer::DialError;
+use socket2::{SockRef, TcpKeepalive};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -33,17 +34,49 @@ pub(crate) async fn connect(
     Err(fault)
 }
 
+/// How long a connection may be silent before the other end is asked whether it is there.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How long between two such questions.
+const INTERVAL: Duration = Duration::from_secs(15);
+/// Unanswered questions after which the connection is over.
+const QUESTIONS: u32 = 4;
+/// How long bytes that were written may be unacknowledged before the connection is over.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
 async fn attempt(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // The receiver of the connection cannot set this itself, and without it streams stall by 44 ms.
     socket.set_nodelay(true)?;
+    watch(&socket)?;
     socket.connect(address).await
+}
+
+/// Has the kernel end a connection whose other end is gone without a word. Nobody past this process may set options.
+fn watch(socket: &TcpSocket) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    let asked = TcpKeepalive::new().with_time(SILENCE).with_interval(INTERVAL).with_retries(QUESTIONS);
+    socket.set_tcp_keepalive(&asked)?;
+    socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::net::TcpListener;
+
+    // Holds P4-36.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_connection_ends_when_the_other_end_is_gone_without_a_word() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stream = connect(&[address.ip()], address.port(), PATIENCE).await.unwrap();
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        let times = (socket.tcp_keepalive_time().unwrap(), socket.tcp_keepalive_interval().unwrap());
+        assert_eq!(times, (Duration::from_secs(60), Duration::from_secs(15)));
+        assert_eq!(socket.tcp_keepalive_retries().unwrap(), 4);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(Duration::from_secs(30)));
+    }
 
     fn run(addresses: &[&str], port: u16, patience: Duration) -> Result<SocketAddr, DialError> {
         let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();

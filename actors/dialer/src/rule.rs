@@ -5,7 +5,7 @@
 use crate::routes::LocalNetworks;
 use address::Unfit;
 use ipc_proto::config;
-use ipc_proto::dialer::{DialError, Host, HostPort, NoHost};
+use ipc_proto::dialer::{DialError, Host, HostPattern, HostPort, NoHost};
 use manifest::Process;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -18,11 +18,17 @@ pub(crate) struct Rules {
     loopback: BTreeSet<HostPort>,
     /// Hosts that web may reach wherever they are; every other one at public addresses alone.
     private: BTreeSet<HostPort>,
+    /// Hosts that credproxy may reach wherever they are; it speaks TLS to each.
+    sealed: BTreeSet<HostPort>,
+    /// Hosts of the platforms that have a channel; their addresses must be public.
+    platforms: Vec<HostPattern>,
 }
 
 /// An entry of the configuration is not `host:port`.
 #[derive(Debug, thiserror::Error)]
-#[error("[credproxy] hosts, plain_http, [web] private_hosts or a base_url: `{0}` is not host:port")]
+#[error(
+    "[credproxy] hosts, private_hosts, plain_http, [web] private_hosts or a base_url: `{0}` is not host:port"
+)]
 pub(crate) struct BadEntry(String);
 
 impl Rules {
@@ -32,6 +38,8 @@ impl Rules {
             bound: entries(&config.credproxy_hosts)?,
             loopback: entries(&config.loopback_hosts)?,
             private: entries(&config.web_private_hosts)?,
+            sealed: entries(&config.credproxy_private_hosts)?,
+            platforms: config.channel_hosts.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -39,7 +47,10 @@ impl Rules {
     /// secret, and which names a fetch may go to was decided where its content was known.
     pub(crate) fn may_ask(&self, caller: Process, target: &HostPort) -> Result<(), DialError> {
         let may = match caller {
-            Process::Credproxy => self.bound.contains(target) || self.loopback.contains(target),
+            Process::Credproxy => {
+                [&self.bound, &self.loopback, &self.sealed].iter().any(|hosts| hosts.contains(target))
+                    || self.platforms.iter().any(|hosts| hosts.covers(target))
+            }
             Process::Web => true,
             _ => false,
         };
@@ -59,6 +70,7 @@ impl Rules {
         let fits: fn(&IpAddr) -> bool = match caller {
             Process::Web if self.private.contains(target) => |_| true,
             Process::Credproxy if self.loopback.contains(target) => IpAddr::is_loopback,
+            Process::Credproxy if self.sealed.contains(target) => |_| true,
             _ => return outside(addresses, local),
         };
         match addresses {
@@ -91,6 +103,10 @@ fn entries(texts: &[String]) -> Result<BTreeSet<HostPort>, BadEntry> {
     texts.iter().map(|text| text.parse().map_err(|NoHost| BadEntry(text.clone()))).collect()
 }
 
+fn pattern(text: &str) -> Result<HostPattern, BadEntry> {
+    text.parse().map_err(|NoHost| BadEntry(text.to_owned()))
+}
+
 /// The host and port that a caller names.
 pub(crate) fn target(host: &str, port: u16) -> Result<HostPort, DialError> {
     let host: Host = host.parse().map_err(|NoHost| DialError::NotAllowed)?;
@@ -114,6 +130,8 @@ mod tests {
             ]),
             loopback_hosts: list(&["localhost:8080", "127.0.0.1:11434", "[::1]:11434"]),
             web_private_hosts: list(&["localhost:8888", "wiki.test:443"]),
+            credproxy_private_hosts: list(&["matrix.lan:443"]),
+            channel_hosts: list(&["api.chat.test:443", "*.gateway.test:443"]),
         })
         .unwrap()
     }
@@ -248,6 +266,31 @@ mod tests {
         assert_eq!(ask(Process::Web, "a.test", 80, &["198.41.1.4"]), Ok(()));
     }
 
+    // Holds P4-34.
+    #[test]
+    fn hosts_of_platforms_are_reached_by_credproxy_at_public_addresses() {
+        for host in ["api.chat.test", "a.gateway.test", "a.b.GATEWAY.test."] {
+            assert_eq!(ask(Process::Credproxy, host, 443, &[PUBLIC]), Ok(()), "{host}");
+            let private = ask(Process::Credproxy, host, 443, &["10.0.0.1"]);
+            assert_eq!(private, Err(DialError::NotPublic), "{host}");
+        }
+        for (host, port) in [("gateway.test", 443), ("a.gateway.test", 80), ("xgateway.test", 443)] {
+            let answer = ask(Process::Credproxy, host, port, &[PUBLIC]);
+            assert_eq!(answer, Err(DialError::NotAllowed), "{host}:{port}");
+        }
+    }
+
+    // Holds P4-35.
+    #[test]
+    fn a_private_host_of_credproxy_is_reached_wherever_it_is() {
+        for address in ["10.0.0.9", "198.41.0.9", PUBLIC] {
+            assert_eq!(ask(Process::Credproxy, "MATRIX.lan.", 443, &[address]), Ok(()), "{address}");
+        }
+        let refused = ask(Process::Credproxy, "matrix.lan", 80, &["10.0.0.9"]);
+        assert_eq!(refused, Err(DialError::NotAllowed));
+        assert_eq!(ask(Process::Web, "matrix.lan", 443, &["10.0.0.9"]), Err(DialError::NotPublic));
+    }
+
     #[test]
     fn unreadable_routes_refuse_public_hosts_and_spare_the_owners() {
         let decide = |caller, host, port, address: &str| {
@@ -278,6 +321,8 @@ mod tests {
             config::Dialer { credproxy_hosts: bad(), ..Default::default() },
             config::Dialer { loopback_hosts: bad(), ..Default::default() },
             config::Dialer { web_private_hosts: bad(), ..Default::default() },
+            config::Dialer { credproxy_private_hosts: bad(), ..Default::default() },
+            config::Dialer { channel_hosts: bad(), ..Default::default() },
         ] {
             assert!(Rules::new(&config).err().unwrap().to_string().contains("`api.example.com`"));
         }

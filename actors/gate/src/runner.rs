@@ -4,6 +4,7 @@ mod active;
 mod begin;
 pub(crate) mod connection;
 mod engine;
+mod obstacle;
 mod progress;
 mod replies;
 pub(crate) mod server;

@@ -14,4 +14,5 @@ pub(crate) mod requester;
 pub(crate) mod steps;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod today;
 pub(crate) mod work;

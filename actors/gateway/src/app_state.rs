@@ -2,6 +2,7 @@
 //! routes require, although there is only one.
 
 use crate::fault::Fault;
+use crate::figures::Figures;
 use crate::idempotency::IdempotencyCache;
 use crate::known_callers::KnownCallers;
 use crate::lock::lock;
@@ -29,6 +30,8 @@ pub(crate) struct AppState {
     pub(crate) config: config::Gateway,
     /// Its counters.
     pub(crate) metrics: Metrics,
+    /// The figures of every process, as agentd reports them.
+    pub(crate) figures: Mutex<Figures>,
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     /// The callers and their rights, as router reported them a moment ago.
@@ -55,6 +58,7 @@ impl AppState {
         Self {
             config,
             metrics,
+            figures: Mutex::default(),
             router,
             gate,
             known: KnownCallers::default(),

@@ -8,6 +8,7 @@ mod anthropic;
 mod app_state;
 mod door;
 mod events;
+mod figures;
 mod guard;
 mod health;
 mod held_reply;

@@ -19,7 +19,6 @@ pub(crate) struct Metrics {
     streams: IntGauge,
     tokens: IntCounterVec,
     queue: IntGaugeVec,
-    up: IntGaugeVec,
 }
 
 impl Metrics {
@@ -60,10 +59,6 @@ impl Metrics {
                 ),
                 &["state"],
             )?,
-            up: IntGaugeVec::new(
-                opts("process_up", "Whether a process that gateway asks is there."),
-                &["process"],
-            )?,
         };
         let registry = &all.registry;
         registry.register(Box::new(build))?;
@@ -73,7 +68,6 @@ impl Metrics {
         registry.register(Box::new(all.streams.clone()))?;
         registry.register(Box::new(all.tokens.clone()))?;
         registry.register(Box::new(all.queue.clone()))?;
-        registry.register(Box::new(all.up.clone()))?;
         Ok(all)
     }
 
@@ -112,12 +106,9 @@ impl Metrics {
     ///
     /// # Errors
     /// It cannot be written, which it always can.
-    pub(crate) fn text(&self, queue: &QueueInfo, up: &[(&str, bool)]) -> prometheus::Result<String> {
+    pub(crate) fn text(&self, queue: &QueueInfo) -> prometheus::Result<String> {
         for (state, count) in [("waiting", queue.waiting), ("running", queue.running), ("dead", queue.dead)] {
             self.queue.with_label_values(&[state]).set(count.into());
-        }
-        for (process, is_up) in up {
-            self.up.with_label_values(&[process]).set((*is_up).into());
         }
         TextEncoder::new().encode_to_string(&self.registry.gather())
     }
@@ -141,7 +132,7 @@ mod tests {
             running: 1,
             dead: 0,
         };
-        let text = metrics.text(&queue, &[("router", true), ("gate", false)]).unwrap();
+        let text = metrics.text(&queue).unwrap();
         for line in [
             "cordon_gateway_requests_total{route=\"/v1/models\",status=\"200\"} 1",
             "cordon_gateway_request_seconds_count{route=\"/v1/models\"} 1",
@@ -149,10 +140,9 @@ mod tests {
             "cordon_gateway_streams 1",
             "cordon_gateway_tokens_total{direction=\"output\",source=\"agent\"} 9",
             "cordon_queue_messages{state=\"waiting\"} 4",
-            "cordon_process_up{process=\"gate\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
-        assert_eq!(text.lines().filter(|line| line.starts_with("# TYPE")).count(), 8, "{text}");
+        assert_eq!(text.lines().filter(|line| line.starts_with("# TYPE")).count(), 7, "{text}");
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::app_state::AppState;
 use crate::door;
+use crate::lock::lock;
 use crate::metrics::Metrics;
 use ipc_proto::config;
 use kit::{Actor, Edge, Host, OpenFault, Place};
@@ -12,7 +13,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// The process.
-pub(crate) struct Gateway;
+pub(crate) struct Gateway {
+    app: Arc<AppState>,
+}
 
 impl Actor for Gateway {
     const PROCESS: Process = Process::Gateway;
@@ -26,16 +29,20 @@ impl Actor for Gateway {
 
     async fn start((config, metrics): Self::Opened, host: Host) -> Self {
         let app = Arc::new(AppState::new(config, metrics, host.link(), host.link()));
-        drop(tokio::task::spawn_local(door::open(app, host)));
-        Self
+        drop(tokio::task::spawn_local(door::open(Arc::clone(&app), host)));
+        Self { app }
     }
 
     /// No process of the table calls this one.
     async fn serve(&self, _: Edge) {}
 
     fn notice(&self, frame: Frame, _: Vec<OwnedFd>) {
-        if frame.kind != Kind::Plumbed {
-            tracing::warn!(kind = ?frame.kind, "agentd said what is not for gateway");
+        match frame.kind {
+            Kind::Plumbed => {}
+            Kind::ProcessState | Kind::HostState | Kind::Disk | Kind::Measure => {
+                lock(&self.app.figures).take(&frame);
+            }
+            _ => tracing::warn!(kind = ?frame.kind, "agentd said what is not for gateway"),
         }
     }
 }

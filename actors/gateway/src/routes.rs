@@ -5,9 +5,10 @@ use crate::anthropic;
 use crate::app_state::AppState;
 use crate::fault::{Dialect, Fault, Kind};
 use crate::guard::{self, Via, Who};
+use crate::lock::lock;
 use crate::pace::Standing;
 use crate::permits::Permit;
-use crate::{events, health, ids, listing, mcp, openai, steer};
+use crate::{events, figures, health, ids, listing, mcp, openai, steer};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -241,8 +242,12 @@ async fn metrics(
         Ok(queue) => queue?,
         Err(_) => nothing,
     };
-    let up = [("router", is_up), ("gate", app.gate.is_up())];
-    let text = app.metrics.text(&queue, &up).map_err(|error| Fault::new(Kind::Failed, error.to_string()))?;
+    let mut text = app.metrics.text(&queue).map_err(|error| Fault::new(Kind::Failed, error.to_string()))?;
+    text.push_str(&if who.holder.owner {
+        lock(&app.figures).text()
+    } else {
+        figures::up([("router", is_up), ("gate", app.gate.is_up())])
+    });
     let mut response = document(Body::from(text));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -73,6 +73,7 @@ mod tests {
             name: Name::clip(name),
             user: UserId::from_bytes([0; 16]),
             user_name: Name::default(),
+            owner: false,
             scope: KeyScope::default(),
             agents: ipc_proto::List::default(),
         }

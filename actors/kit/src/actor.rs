@@ -5,18 +5,20 @@ use crate::descriptors::Descriptors;
 use crate::edge::Edge;
 use crate::link::{Link, Links};
 use crate::listeners::{Handed, Listeners, NoListener};
+use crate::outcome;
 use crate::recorder::Recorder;
 use crate::stubs::Stub;
 use crate::supervisor::Supervisor;
 use confine::secret::Mapped;
 use ipc_proto::audit::AuditClient;
 use manifest::Process;
-use manifest::command::{Frame, START_CREDENTIAL, START_PAGE};
+use manifest::command::{Frame, Gauge, START_CREDENTIAL, START_PAGE, Worker};
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::rc::Rc;
+use tarpc::ServerError;
 
 /// One process of the host.
 #[expect(async_fn_in_trait, reason = "an actor's futures stay on its one thread")]
@@ -46,6 +48,16 @@ pub trait Actor: Sized + 'static {
     /// The length of its own queue.
     fn queue_depth(&self) -> u64 {
         0
+    }
+
+    /// The actors inside it, for operators.
+    fn workers(&self) -> Vec<Worker> {
+        Vec::new()
+    }
+
+    /// Numbers about its subject, for operators; asked every few seconds, so it must be cheap.
+    fn gauges(&self) -> Vec<(Gauge, u64)> {
+        Vec::new()
     }
 }
 
@@ -163,9 +175,22 @@ impl Host {
         self.handed.all().await
     }
 
-    /// Serves a call that came by another way than an edge: counted and timed as those are.
+    /// Serves a call that is of no interface: counted and timed as those are.
     pub async fn served<T>(&self, call: impl Future<Output = T>) -> T {
         self.counters.time(call).await
+    }
+
+    /// Serves a person's call of this process's interface, which came by another way than an edge: counted by its method.
+    ///
+    /// # Errors
+    /// The call's own.
+    pub async fn served_call<T: serde::Serialize>(
+        &self,
+        method: &str,
+        call: impl Future<Output = Result<T, ServerError>>,
+    ) -> Result<T, ServerError> {
+        let key = self.counters.key(self.links.me(), method);
+        self.counters.time_call(key, call, outcome::of).await
     }
 
     /// Counts a refused call, or a connection that was ended for its peer's message.

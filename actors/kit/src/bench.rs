@@ -38,7 +38,7 @@ pub fn run<T: 'static>(task: impl Future<Output = T> + 'static) -> io::Result<T>
 /// The serving end of an edge from `caller` to `me`.
 #[must_use]
 pub fn edge(stream: UnixStream, me: Process, caller: Process) -> Edge {
-    Edge { me, caller, turn: None, stream, channel: None, counters: Counters::new() }
+    Edge { me, caller, turn: None, stream, channel: None, counters: Counters::new(me) }
 }
 
 /// A link from `me` over `stream`; to be made by a task of [`run`].

@@ -4,6 +4,7 @@
 
 use crate::counters::Counters;
 use crate::descriptors::DescriptorChannel;
+use crate::outcome;
 use crate::serving::serve_calls;
 use ipc_proto::Fault;
 use manifest::Process;
@@ -93,18 +94,23 @@ struct Checked<S> {
     counters: Rc<Counters>,
 }
 
-impl<S: Serve> Serve for Checked<S> {
+impl<S> Serve for Checked<S>
+where
+    S: Serve,
+    S::Resp: Serialize,
+{
     type Req = S::Req;
     type Resp = S::Resp;
 
     async fn serve(self, context: Context, request: S::Req) -> Result<S::Resp, ServerError> {
         // tarpc names a request `Service.method`.
         let method = request.name().rsplit('.').next().unwrap_or_default();
+        let key = self.counters.key(self.caller, method);
         if !manifest::allowed(self.caller, self.me, method) {
-            self.counters.refuse();
+            self.counters.refuse_call(key);
             tracing::warn!(caller = self.caller.name(), method, reason = "not-allowed", "refused");
             return Err(ServerError::new(ErrorKind::PermissionDenied, String::new()));
         }
-        self.counters.time(self.handler.serve(context, request)).await
+        self.counters.time_call(key, self.handler.serve(context, request), outcome::of).await
     }
 }

@@ -114,6 +114,11 @@ impl Links {
         Rc::new(Self { me, slots: RefCell::default(), descriptors: RefCell::default() })
     }
 
+    /// The process that calls over these.
+    pub(crate) const fn me(&self) -> Process {
+        self.me
+    }
+
     pub(crate) fn link<C: Stub>(&self) -> Link<C> {
         let mut slots = self.slots.borrow_mut();
         let slot = slots.entry(C::CALLEE).or_default();

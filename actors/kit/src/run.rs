@@ -1,15 +1,16 @@
 //! The main of every actor: the same order, on one screen. Nothing is read from a peer before the seal.
 
 use crate::actor::{Actor, Host, Place};
-use crate::counters::{Counters, MemoryFile};
+use crate::counters::Counters;
 use crate::descriptors::DescriptorChannel;
 use crate::edge::Edge;
 use crate::link::Links;
 use crate::own::{self, NotOwn};
+use crate::proc_files::ProcFiles;
 use crate::supervisor::Supervisor;
 use confine::{Sealed, Watch};
 use ipc_proto::config::Section;
-use manifest::command::{FRAME, Failure, Frame, Kind, Mode, Role};
+use manifest::command::{FRAME, Failure, Frame, Kind, Measure, Mode, Role};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,6 +22,10 @@ use tokio::task::LocalSet;
 
 /// The interval of the heartbeat.
 pub(crate) const BEAT: Duration = Duration::from_secs(1);
+/// Heartbeats between two reports of what changes slowly.
+const SELDOM: u64 = 5;
+/// Heartbeats after which every figure is reported again: control and gateway may have been restarted.
+const REFRESH: u64 = 30;
 /// The time after a process is ready at which its start is over.
 const SETTLED: Duration = Duration::from_millis(500);
 /// Bytes of a configuration section.
@@ -93,14 +98,14 @@ fn begin<A: Actor>(last_word: &mut Option<OwnedFd>) -> Result<(), StartFault> {
     })?;
     // ractor's first look at its groups asks for the number of cores; after the seal that would kill the process.
     drop(ractor::pg::which_groups());
-    let memory = MemoryFile::open();
+    let files = ProcFiles::open();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(StartFault::Runtime)?;
     let row = manifest::row(A::PROCESS).ok_or(StartFault::NoStart("no row"))?;
     let sealed = confine::seal(row, mode, watch(&control, recording))?;
     *last_word = None;
     LocalSet::new()
-        .block_on(&runtime, serve::<A>(&sealed, control, opened, memory))
+        .block_on(&runtime, serve::<A>(&sealed, control, opened, files))
         .map_err(StartFault::Runtime)
 }
 
@@ -150,17 +155,17 @@ async fn serve<A: Actor>(
     _: &Sealed,
     control: OwnedFd,
     opened: A::Opened,
-    memory: MemoryFile,
+    files: ProcFiles,
 ) -> io::Result<()> {
     let supervisor = Supervisor::new(control)?;
     let links = Links::new(A::PROCESS);
-    let counters = Counters::new();
+    let counters = Counters::new(A::PROCESS);
     let host = Host::new(links, supervisor.clone(), counters);
     let actor = Rc::new(A::start(opened, host.clone()).await);
     supervisor.send(Frame::new(Kind::Ready, A::PROCESS), &[])?;
     tokio::task::spawn_local(settle());
     // In a task of its own: the future that a local set runs is polled whenever any of its tasks is woken.
-    let attending = tokio::task::spawn_local(attend(actor, host, supervisor, memory));
+    let attending = tokio::task::spawn_local(attend(actor, host, supervisor, files));
     attending.await?
 }
 
@@ -169,10 +174,11 @@ async fn attend<A: Actor>(
     actor: Rc<A>,
     host: Host,
     supervisor: Supervisor,
-    memory: MemoryFile,
+    files: ProcFiles,
 ) -> io::Result<()> {
     let counters = &host.counters;
     let mut beat = tokio::time::interval(BEAT);
+    let mut beats = 0_u64;
     loop {
         tokio::select! {
             frame = supervisor.next() => match frame {
@@ -184,10 +190,27 @@ async fn attend<A: Actor>(
                 Some((frame, descriptors)) => take(&actor, &host, frame, descriptors),
             },
             _ = beat.tick() => {
-                let frame = counters.beat(A::PROCESS, &memory, actor.queue_depth());
+                let frame = counters.beat(A::PROCESS, &files, actor.queue_depth());
                 // A heartbeat that does not fit is a missed one: agentd counts those.
                 drop(supervisor.send(frame, &[]));
+                beats += 1;
+                report(&*actor, counters, &files, beats, &supervisor);
             }
+        }
+    }
+}
+
+/// Sends the figures that have changed, and now and then the others. One that does not fit is sent again later.
+fn report<A: Actor>(actor: &A, counters: &Counters, files: &ProcFiles, beats: u64, supervisor: &Supervisor) {
+    let mut measures = counters.measures(beats.is_multiple_of(REFRESH));
+    measures.extend(actor.workers().into_iter().map(Measure::Worker));
+    if beats % SELDOM == 1 {
+        measures.extend(files.cpu());
+        measures.extend(actor.gauges().into_iter().map(|(gauge, value)| Measure::Gauge(gauge, value)));
+    }
+    for measure in measures {
+        if supervisor.send(measure.frame(A::PROCESS), &[]).is_err() {
+            return;
         }
     }
 }

@@ -183,10 +183,11 @@ impl Store {
         })
     }
 
-    /// A copy of the database in an earlier schema holds purged rows as well: it goes whole.
+    /// Removes the copies of the database that migrations made, which hold purged rows as well. There is one of this version where
+    /// a person went back to it.
     fn copies_go(&self) {
         let Some(path) = self.db.path().filter(|path| !path.is_empty()) else { return };
-        for version in 1..STEPS.len() {
+        for version in 1..=STEPS.len() {
             let copy = format!("{path}.v{version}");
             match overwritten(Path::new(&copy)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

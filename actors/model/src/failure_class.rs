@@ -54,6 +54,7 @@ const fn of_credproxy(error: &CredError) -> Class {
         }
         CredError::Dial(_)
         | CredError::Tls
+        | CredError::Unsent
         | CredError::Upstream
         | CredError::Stalled
         | CredError::NoReply

@@ -19,6 +19,7 @@ use ipc_proto::config::Budget;
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, ModelName, Payer, Per, Usage, UsageRow};
 pub(crate) use price::Tariff;
 use scope::Account;
+use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 pub(crate) use store::LedgerFault;
@@ -74,7 +75,7 @@ impl Opened {
         let (orders, queue) = mpsc::unbounded_channel();
         let budget = Rc::new(self.budget.clone());
         tokio::task::spawn_local(write(Books::new(self.store, self.budget, orders.clone()), queue));
-        Ledger { orders, budget }
+        Ledger { orders, budget, spent: Rc::default() }
     }
 }
 
@@ -83,6 +84,8 @@ impl Opened {
 pub(crate) struct Ledger {
     orders: mpsc::UnboundedSender<Order>,
     budget: Rc<Budget>,
+    /// Millionths of a dollar that were spent since the process started.
+    spent: Rc<Cell<u64>>,
 }
 
 /// An answer that may be asked for. Dropped before it is settled, it cost nothing.
@@ -91,9 +94,15 @@ pub(crate) struct Reservation {
     tariff: Tariff,
     held: Option<Hold>,
     orders: mpsc::UnboundedSender<Order>,
+    spent: Rc<Cell<u64>>,
 }
 
 impl Ledger {
+    /// Millionths of a dollar that were spent since the process started.
+    pub(crate) fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+
     /// Sets money aside for an answer: durable when this returns. A free one needs no money.
     ///
     /// # Errors
@@ -111,7 +120,7 @@ impl Ledger {
         let model = bill.model.to_string();
         let asked = Reserved { at_ms, model, account, input: bill.input, output: bill.output, micros };
         let held = if micros == 0 { None } else { Some(self.hold(asked.clone(), bill.exempt).await?) };
-        Ok(Reservation { asked, tariff, held, orders: self.orders.clone() })
+        Ok(Reservation { asked, tariff, held, orders: self.orders.clone(), spent: Rc::clone(&self.spent) })
     }
 
     async fn hold(&self, asked: Reserved, exempt: bool) -> Result<Hold, Refused> {
@@ -158,6 +167,7 @@ impl Reservation {
         let id = self.held.as_mut().and_then(Hold::take);
         let micros = price::cost(self.tariff, usage);
         let claimed = usage.claimed.map_or(micros, |claim| price::claimed(self.tariff, claim));
+        self.spent.set(self.spent.get().saturating_add(micros));
         let asked = std::mem::take(&mut self.asked);
         drop(self.orders.send(Order::Settle { id, asked, usage, cost: Cost { micros, claimed } }));
     }

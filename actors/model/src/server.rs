@@ -14,6 +14,7 @@ use ipc_proto::model::{
     UsageRow,
 };
 use kit::{Edge, Host, OpenFault, Place};
+use manifest::command::Gauge;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
@@ -72,6 +73,10 @@ impl kit::Actor for Models {
 
     fn queue_depth(&self) -> u64 {
         self.running.get()
+    }
+
+    fn gauges(&self) -> Vec<(Gauge, u64)> {
+        vec![(Gauge::Spent, self.dispatcher.ledger().spent())]
     }
 }
 

@@ -2,7 +2,8 @@
 //! performed elsewhere. It never waits for a peer.
 
 use crate::interface::{
-    ApiRequest, ApprovalRequest, EventRequest, GateRequest, MessageRequest, SessionRequest, UserRequest,
+    ApiRequest, ApprovalRequest, ChannelsRequest, EventRequest, GateRequest, MessageRequest, SessionRequest,
+    UserRequest,
 };
 use crate::port::Port;
 use crate::state::RouterState;
@@ -10,8 +11,10 @@ use crate::state::effects::{Effect, Recorded, ScanJob};
 use crate::state::moment::Moment;
 use ipc_proto::ids::TurnId;
 use ipc_proto::scanner::Verdict;
-use manifest::command::{Ended, Room};
+use kit::Mailbox;
+use manifest::command::{Ended, Room, Worker};
 use ractor::{Actor, ActorProcessingErr, ActorRef, rpc::CallResult};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -27,6 +30,7 @@ pub(crate) enum Message {
     Session(SessionRequest),
     User(UserRequest),
     Event(EventRequest),
+    Channels(ChannelsRequest),
     /// An event is on the record, or could not be put there.
     Recorded(Recorded, bool),
     /// The scanner has judged a message, or could not.
@@ -60,8 +64,30 @@ requests!(
     Queue(MessageRequest),
     Session(SessionRequest),
     User(UserRequest),
-    Event(EventRequest)
+    Event(EventRequest),
+    Channels(ChannelsRequest)
 );
+
+impl Message {
+    /// Its kind, for operators.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::Gate(_) => "call of gate",
+            Self::Api(_) => "call of gateway",
+            Self::Approval(_) => "approval",
+            Self::Queue(_) => "message",
+            Self::Session(_) => "session",
+            Self::User(_) => "user",
+            Self::Event(_) => "event",
+            Self::Channels(_) => "channel",
+            Self::Recorded(..) => "recorded",
+            Self::Scanned(..) => "scanned",
+            Self::RunnerAlive(_) | Self::RunnersKnown | Self::RunnerEnded(..) => "runner",
+            Self::Disk(_) => "disk",
+            Self::Tick => "tick",
+        }
+    }
+}
 
 impl RouterState {
     /// Handles one message.
@@ -74,6 +100,7 @@ impl RouterState {
             Message::Session(request) => self.session_request(request),
             Message::User(request) => self.user_request(request),
             Message::Event(request) => self.event_request(request),
+            Message::Channels(request) => self.channels_request(request),
             Message::Recorded(what, recorded) => self.recorded(what, recorded),
             Message::Scanned(job, verdict) => self.scanned(&job, verdict.as_ref()),
             Message::RunnerAlive(turn) => self.runner_alive(turn),
@@ -85,7 +112,9 @@ impl RouterState {
     }
 }
 
-struct RouterActor;
+struct RouterActor {
+    mailbox: Arc<Mailbox>,
+}
 
 impl Actor for RouterActor {
     type Msg = Message;
@@ -107,15 +136,16 @@ impl Actor for RouterActor {
         message: Message,
         (router, effects): &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
+        // A tick is no message that somebody sent.
+        let _working = (!matches!(message, Message::Tick)).then(|| self.mailbox.begin(message.kind()));
         router.at(Moment::now());
         router.handle(message);
+        router.wake_channels();
         if router.drive_now {
             router.drive();
         } else if router.drive_after_reply {
-            // The answer is written before the queue is driven, and its reader has the processor first. No other message is handled
-            // in between.
+            // The answer is written before the queue is driven. No other message is handled in between.
             tokio::task::yield_now().await;
-            std::thread::yield_now();
             router.drive();
         }
         for effect in router.effects.drain(..) {
@@ -128,18 +158,29 @@ impl Actor for RouterActor {
 
 /// Sends messages to the actor.
 #[derive(Clone)]
-pub(crate) struct RouterHandle(ActorRef<Message>);
+pub(crate) struct RouterHandle {
+    actor: ActorRef<Message>,
+    mailbox: Arc<Mailbox>,
+}
 
 impl RouterHandle {
     /// Starts the actor; `None` if it could not be, which no state of the host leads to.
     pub(crate) async fn start(router: RouterState, effects: UnboundedSender<Effect>) -> Option<Self> {
-        let (handle, _) = Actor::spawn(None, RouterActor, (router, effects)).await.ok()?;
-        Some(Self(handle))
+        let mailbox = Mailbox::new("queue");
+        let own = RouterActor { mailbox: Arc::clone(&mailbox) };
+        let (actor, _) = Actor::spawn(None, own, (router, effects)).await.ok()?;
+        Some(Self { actor, mailbox })
     }
 
     /// Sends a message.
     pub(crate) fn send(&self, message: Message) {
-        drop(self.0.cast(message));
+        self.mailbox.sent();
+        drop(self.actor.cast(message));
+    }
+
+    /// The actor as operators see it.
+    pub(crate) fn worker(&self) -> Worker {
+        self.mailbox.worker()
     }
 
     /// Makes a request; `None` if its answer took longer than `wait`.
@@ -148,7 +189,8 @@ impl RouterHandle {
         wait: Duration,
         request: impl FnOnce(Port<T>) -> R,
     ) -> Option<T> {
-        match self.0.call(|port| request(port).into(), Some(wait)).await {
+        self.mailbox.sent();
+        match self.actor.call(|port| request(port).into(), Some(wait)).await {
             Ok(CallResult::Success(answer)) => Some(answer),
             _ => None,
         }

@@ -107,10 +107,6 @@ impl RouterState {
         digest: &str,
     ) -> Result<Text<256>, RouterError> {
         let own = own_key(holder, key)?;
-        // Earlier versions stored the client's key alone, and took any message with it for the same.
-        if self.store.message_keyed(holder.user, API, &own)?.is_some() {
-            return Ok(own);
-        }
         let begin = format!("{own}{SEPARATOR}");
         let key = format!("{begin}{digest}");
         match self.store.key_beginning(holder.user, API, &begin)? {
@@ -208,6 +204,7 @@ fn digest_of(session: &SessionName, agent: &Name, content: &Content) -> String {
     for part in content.parts.iter() {
         match part {
             Part::Text(text) => parts.extend([b"text".as_slice(), text.as_bytes()]),
+            Part::Foreign { kind, text } => parts.extend([kind.name().as_bytes(), text.as_bytes()]),
             Part::Image(media) | Part::File(media) | Part::Audio(media) | Part::Video(media) => {
                 let bytes: &[u8] = match &media.place {
                     Place::Url(address) => address.as_bytes(),

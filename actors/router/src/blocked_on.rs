@@ -6,7 +6,7 @@ use crate::state::live::{Live, Phase};
 use ipc_proto::api::Caller;
 use ipc_proto::gate::DISK;
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::RouterError;
+use ipc_proto::router::{Obstacle, RouterError};
 use ipc_proto::{List, Name};
 
 /// The peer that a turn waits for before the gate has reported any.
@@ -50,6 +50,10 @@ fn blocked_on(live: &Live, low: bool) -> List<Name, 8> {
         Phase::Running(_) => &["gate"],
     };
     let disk = (low && matches!(live.phase, Phase::Queued)).then_some(DISK);
-    let named = fixed.iter().copied().chain(disk).map(Name::clip);
+    let away = match (&live.phase, live.postponed.as_ref().map(|postponed| &postponed.obstacle)) {
+        (Phase::Queued, Some(Obstacle::Process(name))) => Some(name.as_str()),
+        _ => None,
+    };
+    let named = fixed.iter().copied().chain(disk).chain(away).map(Name::clip);
     List::clip(named.chain(reported.into_iter().flatten().cloned()))
 }

@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(second(false, Some(2)), Effect::Unknown, "that runner is gone");
         assert_eq!(second(false, None), Effect::Unknown, "there is no runner");
         assert_eq!(second(true, None), Effect::Unknown, "the turn is over");
-        assert_eq!(effects(&steps, &[], false, Some(1))[1], Effect::Unknown, "kept by an earlier version");
+        assert_eq!(effects(&steps, &[], false, Some(1))[1], Effect::Unknown, "no attempt released it");
     }
 
     #[test]

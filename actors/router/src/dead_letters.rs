@@ -164,7 +164,9 @@ impl RouterState {
 /// The same content with another text: one text in the place of all, and all other parts as they were.
 fn reworded(content: Content, text: &Text<TEXT_BOUND>) -> Result<Content, RouterError> {
     let mut parts = vec![Part::Text(text.clone())];
-    parts.extend(content.parts.into_iter().filter(|part| !matches!(part, Part::Text(_))));
+    parts.extend(
+        content.parts.into_iter().filter(|part| !matches!(part, Part::Text(_) | Part::Foreign { .. })),
+    );
     Ok(Content { parts: List::new(parts).map_err(|_| RouterError::BadMessage)?, ..content })
 }
 

@@ -177,9 +177,18 @@ impl RouterState {
         let (head, finished, note) = (head.clone(), closing.finished.clone(), closing.note.clone());
         let to = message_state::of_end(&finished.end);
         let transition = Transition { note: &note, ..Transition::of(&head, to, now_ms) };
-        let committed = self.store.open_approvals(head.turn).and_then(|open| {
+        let reply = self.reply_by_channel(&head, &finished);
+        let committed = reply.and_then(|reply| {
+            let open = self.store.open_approvals(head.turn)?;
             self.store.commit(|tx| {
                 tx.insert_outbox(seq, &finished, now_ms)?;
+                if let Some(reply) = &reply {
+                    tx.add_delivery(&reply.delivery(now_ms))?;
+                    if let Some((message, nonce)) = reply.offer {
+                        tx.add_button(&reply.channel, &reply.conversation, message, nonce)?;
+                    }
+                    tx.offer_unknown(&reply.channel, &reply.conversation)?;
+                }
                 // The turn's open questions are void: no answer can be given or used any more.
                 tx.void_approvals(head.turn, now_ms)?;
                 tx.end_is_done(seq)?;
@@ -201,12 +210,14 @@ impl RouterState {
         });
         self.admission.leave(seq);
         self.lanes.leave(head.session, seq);
+        self.gauges.ended(to == MessageState::Answered);
         match to {
             MessageState::Answered => self.publish_progress(&head, EventName::MessageSent, None),
             MessageState::Recalled => self.publish_progress(&head, EventName::MessageRecalled, None),
             failed => self.publish_progress(&head, EventName::MessageFailed, Some(failed.name())),
         }
         self.voided(&open);
+        self.wake_channel(&head.channel);
         self.ring_ends(head.turn, finished);
         waiting.into_iter().flatten().for_each(|on_end| on_end(Ok(())));
         self.drive_now = true;
@@ -229,7 +240,7 @@ fn is_same(a: &Finished, b: &Finished) -> bool {
 }
 
 /// The reason for an end in the host's words, for the trace and the record.
-fn note_of(end: &End) -> String {
+pub(crate) fn note_of(end: &End) -> String {
     match end {
         End::Answered => String::new(),
         End::Exited { status } => format!("exit status {status}"),

@@ -5,7 +5,7 @@ use crate::state::RouterState;
 use crate::state::live::Phase;
 use crate::state::subscribers::{EmitPort, FollowPort, Follower, Held};
 use crate::store::{Head, Transition};
-use crate::{message_state, ring};
+use crate::{channels, message_state, ring};
 use ipc_proto::List;
 use ipc_proto::ids::{TurnId, UserId};
 use ipc_proto::router::{EventName, Finished, Followed, MessageState, RouterError, TurnEvent};
@@ -112,13 +112,14 @@ impl RouterState {
 
     fn give(&mut self, head: &Head, piece: Followed, port: FollowPort) {
         let ends = matches!(piece.events.last(), Some(TurnEvent::Done(_)));
-        if port.send(Ok(piece)).is_ok() && ends {
+        // An answer to a messaging platform is delivered when the platform has it.
+        if port.send(Ok(piece)).is_ok() && ends && channels::account(&head.channel).is_none() {
             self.delivered(head);
         }
     }
 
     /// Marks an answer as delivered. If that fails, the next follower gets it again, which repeats no effect.
-    fn delivered(&mut self, head: &Head) {
+    pub(crate) fn delivered(&mut self, head: &Head) {
         if head.state != MessageState::Answered {
             return;
         }

@@ -219,5 +219,6 @@ fn holder_of(
     }
     let allowed = |agent: &Name| scope.agents.is_empty() || scope.agents.contains(agent);
     let agents = List::clip(config.agents.keys().map(|agent| Name::clip(agent)).filter(allowed));
-    Holder { key, name, user: person.id, user_name: person.name.clone(), scope, agents }
+    let owner = person.role == UserRole::Owner;
+    Holder { key, name, user: person.id, user_name: person.name.clone(), owner, scope, agents }
 }

@@ -58,8 +58,15 @@ impl RouterState {
         let workspace = self.store.workspace(session.workspace)?;
         let lost = workspace.is_some_and(|it| it.attached && !self.owns(it.user, it.id));
         let why = match self.config.agents.get(session.agent.as_str()) {
-            _ if lost => Some("the directory that its session works in is another user's now".to_owned()),
-            None => Some("its agent is configured no longer".to_owned()),
+            _ if lost => Some(
+                "the directory that its session works in is another user's now; use one of your own: \
+                 agentctl chat --workspace DIR"
+                    .to_owned(),
+            ),
+            None => Some(
+                "its agent is configured no longer; use another session and agent, or configure it again"
+                    .to_owned(),
+            ),
             // The agent's model took images when the message was accepted.
             Some(agent) if shows && !agent.sees => Some(ModelError::NoVision.to_string()),
             Some(_) => None,
@@ -134,7 +141,8 @@ impl RouterState {
         self.publish_progress(&head, EventName::MessageProcessing, None);
         let (now, due) = (self.now.at, self.overdue_at(&head));
         let flag = self.admission.flag(seq);
-        self.ring_begins(head.turn, head.attempts, flag);
+        let waited = self.live(seq).is_some_and(|live| live.postponed.is_some());
+        self.ring_begins(head.turn, head.attempts, flag, waited);
         let RunnerTime { runner, wall_ms, cpu_ms } =
             self.runner_time(&session.agent, self.is_jailed_apart(&head)?);
         self.effects.push(Effect::Launch(Launch {
@@ -147,9 +155,9 @@ impl RouterState {
             runner,
         }));
         if let Some(live) = self.live(seq) {
-            let (due, refused) = (Some(due), live.refused);
+            let (due, refused, postponed) = (Some(due), live.refused, live.postponed.take());
             let running = Phase::Running(Lease::from(now));
-            *live = Live { due, refused, ..Live::new(head, running, Acceptance::Recorded) };
+            *live = Live { due, refused, postponed, ..Live::new(head, running, Acceptance::Recorded) };
         }
         // An earlier attempt's question may still wait for its answer.
         self.clock(seq);
@@ -186,10 +194,14 @@ impl RouterState {
         RunnerTime { runner: Process::Runner, wall_ms, cpu_ms }
     }
 
-    /// Begins an attempt in the ring of a turn. `flag` is the scanner's notice to the message's sender.
-    fn ring_begins(&mut self, turn: TurnId, attempt: u32, flag: Option<Text<512>>) {
-        let again =
-            "the runner ended before its turn did; the turn is taken up again from what it has recorded";
+    /// Begins an attempt in the ring of a turn. `flag` is the scanner's notice to the message's sender; `waited` says that the turn
+    /// waited for an obstacle.
+    fn ring_begins(&mut self, turn: TurnId, attempt: u32, flag: Option<Text<512>>, waited: bool) {
+        let again = if waited {
+            "the turn is tried again"
+        } else {
+            "the runner ended before its turn did; the turn is taken up again from what it has recorded"
+        };
         let notice = (attempt > 1).then(|| Text::clip(again)).or(flag).map(TurnEvent::Notice);
         self.subscribers.begin(turn, attempt, notice);
         self.wake(turn);

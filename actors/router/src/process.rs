@@ -2,6 +2,7 @@
 //! disk go to the actor.
 
 use crate::actor::{Message, RouterHandle};
+use crate::gauges::Gauges;
 use crate::peers::Peers;
 use crate::server::RouterServer;
 use crate::state::RouterState;
@@ -11,10 +12,10 @@ use ipc_proto::ids::TurnId;
 use ipc_proto::router::{FRAME_BOUND, Router as _};
 use kit::{Actor, Edge, Host, OpenFault, Place};
 use manifest::Process;
-use manifest::command::{Ended, Frame, Kind, Room};
+use manifest::command::{Ended, Frame, Gauge, Kind, Room, Worker};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 /// The queue's file in the process's own folder.
 const FILE: &str = "queue.db";
@@ -22,7 +23,7 @@ const FILE: &str = "queue.db";
 /// The router's process.
 pub(crate) struct Router {
     handle: Option<RouterHandle>,
-    depth: Arc<AtomicU64>,
+    gauges: Arc<Gauges>,
 }
 
 impl Actor for Router {
@@ -36,18 +37,19 @@ impl Actor for Router {
     }
 
     async fn start(router: Self::Opened, host: Host) -> Self {
-        let depth = router.depth();
+        let gauges = router.gauges();
         let (effects, out) = tokio::sync::mpsc::unbounded_channel();
         let handle = RouterHandle::start(router, effects).await;
         if let Some(handle) = &handle {
             tokio::task::spawn_local(Peers::of(&host).run(handle.clone(), out));
         }
-        Self { handle, depth }
+        Self { handle, gauges }
     }
 
     async fn serve(&self, edge: Edge) {
         if let Some(handle) = &self.handle {
-            edge.serve(FRAME_BOUND, RouterServer(handle.clone()).serve()).await;
+            let server = RouterServer { handle: handle.clone(), caller: edge.caller() };
+            edge.serve(FRAME_BOUND, server.serve()).await;
         }
     }
 
@@ -65,6 +67,14 @@ impl Actor for Router {
     }
 
     fn queue_depth(&self) -> u64 {
-        self.depth.load(Ordering::Relaxed)
+        self.gauges.waiting.load(Ordering::Relaxed)
+    }
+
+    fn workers(&self) -> Vec<Worker> {
+        self.handle.iter().map(RouterHandle::worker).collect()
+    }
+
+    fn gauges(&self) -> Vec<(Gauge, u64)> {
+        self.gauges.all()
     }
 }

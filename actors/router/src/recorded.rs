@@ -59,9 +59,13 @@ impl RouterState {
             PendingRequest::UserAdded(person, port) => {
                 self.reply(port, recorded, |it| it.store_user(*person))
             }
+            PendingRequest::UserEdited(edit, port) => {
+                self.reply(port, recorded, |it| it.store_user_edit(&edit))
+            }
             PendingRequest::UserRemoved(id, port) => {
                 self.reply(port, recorded, |it| it.store_user_removal(id))
             }
+            PendingRequest::Channel(request) => self.channel_recorded(request, recorded),
         }
     }
 

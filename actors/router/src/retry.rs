@@ -65,9 +65,13 @@ impl RouterState {
         kit::fault_point!("router.retry.committed");
         let (session, failures) = (head.session, head.failures);
         self.lanes.put_back(session, seq);
-        let mut refused = 0;
+        let (mut refused, mut obstacle) = (0, Duration::ZERO);
         if let Some(live) = self.live(seq) {
             live.head = head;
+            if let Some(postponed) = &mut live.postponed {
+                postponed.pending = false;
+                obstacle = postponed.pause();
+            }
             refused = live.refused;
             live.refused = if exit.blame == Blame::NotStarted { refused + 1 } else { 0 };
         }
@@ -76,6 +80,7 @@ impl RouterState {
             Blame::Lost => Duration::ZERO,
             Blame::Failed => PAUSE * failures,
             Blame::NotStarted => PAUSE * (1 << refused.min(MOST_DOUBLINGS)),
+            Blame::Postponed => obstacle,
         };
         self.delay(seq, Phase::Queued, pause);
         if exit.blame == Blame::Lost {

@@ -40,6 +40,11 @@ impl RouterState {
         };
         let (seq, lapsed) = (head.seq, lease.has_lapsed());
         let began = *claimed && how != Some(Ended::NotLaunched);
+        if let Some(exit) = self.postponed_exit(turn) {
+            self.runner_failed(seq, exit);
+            self.drive_now = true;
+            return;
+        }
         match after_exit(how, code) {
             AfterExit::Retry(why) => {
                 let why = if lapsed { UNHEARD.into() } else { why };

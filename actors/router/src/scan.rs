@@ -1,13 +1,14 @@
 //! From accepted to queued: a message's acceptance goes on the record, the scanner judges its text, and it gets its label. While audit or
 //! the scanner is away the message stays accepted; none is lost and none goes on.
 
-use crate::channels::{API, CONTROL};
+use crate::channels::{self, API, CONTROL};
 use crate::state::RouterState;
 use crate::state::effects::{Effect, ScanJob};
 use crate::state::live::{Acceptance, Live, Phase};
 use crate::state::moment::PAUSE;
 use crate::store::{StoreFault, Transition};
 use ipc_proto::Text;
+use ipc_proto::channel::PartKind;
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
 use ipc_proto::label::{Class, Label, Trust};
@@ -71,7 +72,7 @@ impl RouterState {
         let (profile, blocks) =
             agent.map_or(("", true), |agent| (agent.profile.as_str(), agent.blocks_own_words));
         let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
-        let own = is_own(role, &head.channel) && !blocks;
+        let own = self.is_own(role, &head.channel) && !blocks;
         let crossing = if own { Crossing::OwnWords } else { Crossing::ChannelInput };
         let conversation = self.store.conversation(head.session)?;
         Ok(Subject { conversation, ..Subject::at(crossing).by(profile_named(profile)) })
@@ -102,7 +103,7 @@ impl RouterState {
         if verdict.judgement == Judgement::Block && chat {
             self.store.commit(|tx| tx.store_conversation(head.session, &verdict.conversation))?;
             let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
-            let why = format!("blocked by {found}: {}", way_on(is_own(role, &head.channel)));
+            let why = format!("blocked by {found}: {}", way_on(self.is_own(role, &head.channel)));
             self.end_without_answer(
                 seq,
                 End::Blocked(Text::clip(&why)),
@@ -112,7 +113,8 @@ impl RouterState {
             return Ok(());
         }
         let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
-        let label = label_of(role, &head.channel, verdict.class);
+        let foreign = self.store.content_without_media(seq)?.0.foreign();
+        let label = label_of(self.is_own(role, &head.channel), &head.channel, verdict.class, &foreign);
         let flagged = verdict.judgement >= Judgement::Flag;
         let note = if flagged { format!("flagged by {found}") } else { String::new() };
         let transition =
@@ -137,6 +139,16 @@ impl RouterState {
         self.publish_progress(&head, EventName::MessageQueued, None);
         self.lanes.clear(head.session, seq);
         Ok(())
+    }
+
+    /// Returns true if a sender is one of the host's own people, at a terminal or an API of their own; or the owner on an account whose
+    /// direct messages the configuration trusts so. A group's messages are its own guest's, and so never the owner's.
+    fn is_own(&self, role: UserRole, channel: &str) -> bool {
+        let by_platform = channels::account(channel).and_then(|account| self.config.channels.get(account));
+        match by_platform {
+            Some(rules) => rules.trust_user && rules.platform.proves_sender() && role == UserRole::Owner,
+            None => matches!(channel, CONTROL | API) && role >= UserRole::User,
+        }
     }
 
     /// A peer or the disk was away: the message waits at the front.
@@ -164,14 +176,13 @@ fn text_of(content: &Content, task: &Task) -> String {
     text
 }
 
-/// The label of a message. A sender whom the kernel or a key of their own identifies is the user; any other is merely verified.
-fn label_of(role: UserRole, channel: &str, class: Class) -> Label {
-    Label::of(if is_own(role, channel) { Trust::User } else { Trust::Verified }, class, channel)
-}
-
-/// Returns true if a sender is one of the host's own people, at a terminal or an API of their own.
-fn is_own(role: UserRole, channel: &str) -> bool {
-    matches!(channel, CONTROL | API) && role >= UserRole::User
+/// The label of a message. A sender whom the kernel or a key of their own identifies is the user; any other is merely verified. Text
+/// that the sender did not write is untrusted, each kind under a source of its own.
+fn label_of(own: bool, channel: &str, class: Class, foreign: &[PartKind]) -> Label {
+    let label = Label::of(if own { Trust::User } else { Trust::Verified }, class, channel);
+    foreign.iter().fold(label, |label, kind| {
+        label.join(&Label::of(Trust::Untrusted, class, &format!("{channel}/{}", kind.name())))
+    })
 }
 
 /// The scanner's name for an agent's profile; an unknown profile is the strictest.
@@ -213,21 +224,39 @@ mod tests {
     use super::*;
     use ipc_proto::List;
 
-    // Holds P5-04.
+    // Holds P5-04, P11-06.
     #[test]
     fn only_users_identified_by_kernel_or_key_are_trusted_as_the_user() {
+        let mut config = crate::tests::config();
+        let rules = crate::channels::admission::tests::rules(ipc_proto::config::DmPolicy::OwnerOnly);
+        config.channels.insert("main".into(), rules.clone());
+        config.channels.insert("own".into(), ipc_proto::config::ChannelRules { trust_user: true, ..rules });
+        let mut world = crate::tests::World::with(config);
         let cases = [
-            (UserRole::Owner, "control", Trust::User),
-            (UserRole::User, "control", Trust::User),
-            (UserRole::Guest, "control", Trust::Verified),
-            (UserRole::Owner, "api", Trust::User),
-            (UserRole::Guest, "api", Trust::Verified),
-            (UserRole::Owner, "telegram", Trust::Verified),
+            (UserRole::Owner, "control", true),
+            (UserRole::User, "control", true),
+            (UserRole::Guest, "control", false),
+            (UserRole::Owner, "api", true),
+            (UserRole::Guest, "api", false),
+            (UserRole::Owner, "telegram:main", false),
+            (UserRole::Owner, "telegram:own", true),
+            (UserRole::User, "telegram:own", false),
+            (UserRole::Owner, "telegram:gone", false),
         ];
-        for (role, channel, trust) in cases {
-            assert_eq!(label_of(role, channel, Class::Public), Label::of(trust, Class::Public, channel));
+        for (role, channel, own) in cases {
+            assert_eq!(world.act(|router| router.is_own(role, channel)), own, "{role:?} {channel}");
         }
-        assert_eq!(label_of(UserRole::Owner, "control", Class::Secret).class, Class::Secret);
+    }
+
+    // Holds P11-06.
+    #[test]
+    fn text_that_the_sender_did_not_write_makes_a_message_untrusted() {
+        let own = label_of(true, "telegram:own", Class::Secret, &[]);
+        assert_eq!(own, Label::of(Trust::User, Class::Secret, "telegram:own"));
+        let with = label_of(true, "telegram:own", Class::Public, &[PartKind::Forward]);
+        assert_eq!(with.trust, Trust::Untrusted);
+        assert_eq!(with.sources.last().map(|it| it.as_str()), Some("telegram:own/forward"));
+        assert_eq!(label_of(false, "telegram:own", Class::Public, &[]).trust, Trust::Verified);
     }
 
     #[test]

@@ -13,6 +13,10 @@ use ipc_proto::router::MessageState;
 use manifest::command::Room;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The pause between two readings of numbers for operators.
+const GAUGES: Duration = Duration::from_secs(5);
 
 /// Why the router cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -99,7 +103,24 @@ impl RouterState {
         self.subscribers_tick();
         self.approvals.drop_closed();
         self.keys_tick();
+        self.channels_tick();
         self.drive();
+        self.gauges_tick();
+    }
+
+    /// Reads the numbers for operators that the store holds. Those that cannot be read stay as they were.
+    fn gauges_tick(&mut self) {
+        if self.now.at < self.gauges_due {
+            return;
+        }
+        self.gauges_due = self.now.at + GAUGES;
+        if let Ok(queue) = self.queue(None) {
+            self.gauges.running.store(queue.running.into(), Ordering::Relaxed);
+            self.gauges.dead_letters.store(queue.dead.into(), Ordering::Relaxed);
+        }
+        if let Ok(pending) = self.store.all_pending_approvals(self.now.ms) {
+            self.gauges.approvals.store(pending, Ordering::Relaxed);
+        }
     }
 
     /// Resumes a message that is due.
@@ -126,6 +147,6 @@ impl RouterState {
         self.admit_next();
         self.start_next();
         let waiting = u64::try_from(self.lanes.waiting()).unwrap_or(u64::MAX);
-        self.depth.store(waiting, Ordering::Relaxed);
+        self.gauges.waiting.store(waiting, Ordering::Relaxed);
     }
 }

@@ -3,24 +3,33 @@
 
 use crate::actor::{Message, RouterHandle};
 use crate::interface::{
-    ApiRequest, ApprovalRequest, EventRequest, GateRequest, MessageRequest, SessionRequest, UserRequest,
+    ApiRequest, ApprovalRequest, ChannelsRequest, EventRequest, GateRequest, MessageRequest, PlatformRequest,
+    SessionRequest, UserRequest,
 };
 use crate::port::Port;
-use crate::state::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest};
+use crate::state::channels::Claim;
+use crate::state::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::store::{Origin, Person};
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
+use ipc_proto::channel::{
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
+    GroupRule, HOLDING, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press,
+    PressAnswer, Report, WorkBatch,
+};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo,
-    Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName, SessionView, Steer, Steering,
-    SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Obstacle, Passed,
+    QueueInfo, Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName, SessionView,
+    Steer, Steering, SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed, UserInfo,
+    WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
+use manifest::Process;
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
@@ -30,10 +39,15 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(9);
 
 type Reply<T> = Result<T, RouterError>;
+type ChannelReply<T> = Result<T, ChannelError>;
 
 /// The serving end of one edge.
 #[derive(Clone)]
-pub(crate) struct RouterServer(pub(crate) RouterHandle);
+pub(crate) struct RouterServer {
+    pub(crate) handle: RouterHandle,
+    /// The calling process.
+    pub(crate) caller: Process,
+}
 
 impl RouterServer {
     /// Makes a request that may be refused, and that may have to wait for the record.
@@ -42,7 +56,7 @@ impl RouterServer {
         T: Send + 'static,
         R: Into<Message>,
     {
-        self.0.call(PATIENCE, request).await.unwrap_or(Err(RouterError::NotDurable))
+        self.handle.call(PATIENCE, request).await.unwrap_or(Err(RouterError::NotDurable))
     }
 
     /// Makes a request that is never refused.
@@ -51,15 +65,34 @@ impl RouterServer {
         T: Send + 'static,
         R: Into<Message>,
     {
-        self.0.call(PATIENCE, request).await.ok_or(RouterError::NotDurable)
+        self.handle.call(PATIENCE, request).await.ok_or(RouterError::NotDurable)
+    }
+
+    /// Makes a request about channels.
+    async fn about_channels<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(Port<ChannelReply<T>>) -> ChannelsRequest,
+    ) -> ChannelReply<T> {
+        self.handle.call(PATIENCE, request).await.unwrap_or(Err(ChannelError::NotDurable))
+    }
+
+    /// Makes a request of a platform's process about one of its accounts.
+    async fn platform<T: Send + 'static>(
+        &self,
+        account: Name,
+        request: impl FnOnce(Port<ChannelReply<T>>) -> PlatformRequest,
+    ) -> ChannelReply<T> {
+        let caller = self.caller;
+        self.about_channels(|port| ChannelsRequest::Platform { caller, account, request: request(port) })
+            .await
     }
 
     /// Named events after `after`: those that there are, or the first within `wait`.
     async fn events_within(&self, after: u64, wait: Duration) -> List<NamedEvent, 256> {
         let events = if wait.is_zero() {
-            self.0.call(PATIENCE, |reply| EventRequest::After { after, reply }).await
+            self.handle.call(PATIENCE, |reply| EventRequest::After { after, reply }).await
         } else {
-            self.0.call(wait, |reply| EventRequest::Wait { after, reply }).await
+            self.handle.call(wait, |reply| EventRequest::Wait { after, reply }).await
         };
         events.unwrap_or_default()
     }
@@ -68,6 +101,28 @@ impl RouterServer {
     async fn visible(&self, caller: Caller, events: List<NamedEvent, 256>) -> Reply<List<NamedEvent, 256>> {
         self.request(|reply| ApiRequest::VisibleEvents { caller, events, reply }).await
     }
+}
+
+/// Methods of persons about channels, each a request of the same arguments.
+macro_rules! persons {
+    ($($method:ident => $request:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(
+            async fn $method(self, _: Context, $($argument: $type),*) -> ChannelReply<$answer> {
+                self.about_channels(|reply| ChannelsRequest::$request { $($argument,)* reply }).await
+            }
+        )+
+    };
+}
+
+/// Methods of a platform's process, each a request of the same arguments about one of its accounts.
+macro_rules! platforms {
+    ($($method:ident => $request:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
+        $(
+            async fn $method(self, _: Context, account: Name, $($argument: $type),*) -> ChannelReply<$answer> {
+                self.platform(account, |reply| PlatformRequest::$request { $($argument,)* reply }).await
+            }
+        )+
+    };
 }
 
 impl Router for RouterServer {
@@ -104,13 +159,24 @@ impl Router for RouterServer {
         self.request(|reply| GateRequest::Finish { turn, finished, reply }).await
     }
 
+    async fn postpone(
+        self,
+        _: Context,
+        turn: TurnId,
+        obstacle: Obstacle,
+        why: Text<512>,
+        again_s: u32,
+    ) -> Reply<bool> {
+        self.request(|reply| GateRequest::Postpone { turn, obstacle, why, again_s, reply }).await
+    }
+
     async fn ask(self, _: Context, turn: TurnId, question: Question) -> Reply<()> {
         let question = Box::new(question);
         self.request(|reply| GateRequest::Ask { turn, question, reply }).await
     }
 
     async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Reply<State> {
-        let answer = self.0.call(LONG_POLL, |reply| GateRequest::AnswerOf { turn, id, reply }).await;
+        let answer = self.handle.call(LONG_POLL, |reply| GateRequest::AnswerOf { turn, id, reply }).await;
         answer.unwrap_or(Ok(State::Pending))
     }
 
@@ -146,7 +212,7 @@ impl Router for RouterServer {
     ) -> Reply<Followed> {
         let request = |reply| ApiRequest::Follow { caller, turn, from, credit, reply };
         let nothing = Followed { from, events: List::default(), next: from, over: false };
-        self.0.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
+        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
     }
 
     async fn api_waits(self, _: Context, caller: Caller, turn: TurnId) -> Reply<List<Name, 8>> {
@@ -266,7 +332,7 @@ impl Router for RouterServer {
     ) -> Reply<Followed> {
         let request = |reply| MessageRequest::Follow { user, turn, from, credit, reply };
         let nothing = Followed { from, events: List::default(), next: from, over: false };
-        self.0.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
+        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
     }
 
     async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Reply<()> {
@@ -274,7 +340,7 @@ impl Router for RouterServer {
     }
 
     async fn typed(self, _: Context, turn: TurnId, from: u64) -> Reply<Input> {
-        let input = self.0.call(LONG_POLL, |reply| GateRequest::FetchInput { turn, from, reply }).await;
+        let input = self.handle.call(LONG_POLL, |reply| GateRequest::FetchInput { turn, from, reply }).await;
         input.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
     }
 
@@ -393,12 +459,23 @@ impl Router for RouterServer {
         self.request(|reply| UserRequest::Add { person, reply }).await
     }
 
+    async fn edit_user(
+        self,
+        _: Context,
+        name: Name,
+        role: Option<UserRole>,
+        uids: Option<List<u32, 16>>,
+    ) -> Reply<UserInfo> {
+        let edit = Box::new(UserEdit { name, role, uids });
+        self.request(|reply| UserRequest::Edit { edit, reply }).await
+    }
+
     async fn remove_user(self, _: Context, name: Name) -> Reply<()> {
         self.request(|reply| UserRequest::Remove { name, reply }).await
     }
 
     async fn agents(self, _: Context) -> List<AgentInfo, 64> {
-        self.0.call(PATIENCE, |reply| SessionRequest::Agents { reply }).await.unwrap_or_default()
+        self.handle.call(PATIENCE, |reply| SessionRequest::Agents { reply }).await.unwrap_or_default()
     }
 
     async fn workspaces(self, _: Context, user: Option<UserId>) -> Reply<List<WorkspaceInfo, 256>> {
@@ -411,5 +488,73 @@ impl Router for RouterServer {
 
     async fn events(self, _: Context, after: u64, wait_ms: u32) -> List<NamedEvent, 256> {
         self.events_within(after, Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL)).await
+    }
+
+    async fn channels(self, _: Context) -> Reply<List<ChannelInfo, ACCOUNTS>> {
+        let channels = self.about_channels(|reply| ChannelsRequest::List { reply }).await;
+        channels.map_err(|_| RouterError::NotDurable)
+    }
+
+    persons! {
+        channel => Show(name: Name) -> ChannelView;
+        pause_channel => Pause(by: Name, name: Name, paused: bool) -> ();
+        set_group => Group(by: Name, channel: Name, group: Text<128>, rule: Option<GroupRule>) -> ();
+        pairings => Pairings() -> List<PairingInfo, 256>;
+        approve_pairing => Approve(by: Name, code: Name, user: Name, role: UserRole) -> UserInfo;
+        refuse_pairing => Refuse(by: Name, code: Name) -> ();
+        create_link => CreateLink(by: Name, user: Name) -> LinkCode;
+        link_user => Link(by: Name, user: Name, identity: Text<256>) -> UserInfo;
+        unlink_user => Unlink(by: Name, user: Name, identity: Text<256>) -> UserInfo;
+        deliveries => Deliveries(
+            user: Option<UserId>, message: Option<MessageId>, unknown: bool
+        ) -> List<DeliveryInfo, 256>;
+        resend => Resend(user: Option<UserId>, by: Name, message: MessageId) -> u32;
+    }
+
+    platforms! {
+        channel_open => Open() -> Opened;
+        channel_accept => Accept(batch: Batch) -> List<Admitted, BATCH>;
+        channel_plan => Plan(delivery: DeliveryId, pieces: List<Piece, PIECES>) -> ();
+        channel_done => Done(piece: PieceId, outcome: Outcome) -> ();
+        channel_turns => Turns() -> List<LiveTurn, 64>;
+        channel_preview => Preview(turn: TurnId, id: Text<128>) -> ();
+        channel_press => Press(press: Press) -> PressAnswer;
+        channel_report => Report(report: Report) -> ();
+    }
+
+    async fn channel_claim(
+        self,
+        _: Context,
+        account: Name,
+        life: u64,
+        holding: List<PieceId, HOLDING>,
+    ) -> ChannelReply<WorkBatch> {
+        let caller = self.caller;
+        let request = |port| {
+            let request = PlatformRequest::Claim { claim: Claim { life, holding: holding.into_vec(), port } };
+            ChannelsRequest::Platform { caller, account, request }
+        };
+        self.handle.call(LONG_POLL, request).await.unwrap_or_else(|| Ok(WorkBatch::default()))
+    }
+
+    async fn channel_follow(
+        self,
+        _: Context,
+        account: Name,
+        turn: TurnId,
+        from: u64,
+        credit: u16,
+    ) -> ChannelReply<Followed> {
+        let caller = self.caller;
+        let request = |reply| {
+            let request = PlatformRequest::Follow { turn, from, credit, reply };
+            ChannelsRequest::Platform { caller, account, request }
+        };
+        let nothing = Followed { from, events: List::default(), next: from, over: false };
+        let followed: Reply<Followed> = self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing));
+        followed.map_err(|refusal| match refusal {
+            RouterError::NotDurable => ChannelError::NotDurable,
+            _ => ChannelError::NoTurn,
+        })
     }
 }

@@ -21,6 +21,12 @@ const USUAL_MS: u64 = 5000;
 /// The longest hint, seconds.
 const LONGEST_HINT: u64 = 60;
 
+/// A message that is stored and not queued yet.
+pub(crate) struct StoredMessage {
+    pub(crate) head: Head,
+    new_session: bool,
+}
+
 /// The place of a message: a session that is there, or one that is made with it.
 enum Placement {
     Existing,
@@ -50,16 +56,30 @@ impl RouterState {
         key: Option<KeyId>,
         target: Option<SteeringTarget>,
     ) -> Result<Accepted, RouterError> {
-        let bytes = check(submission)?;
-        let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
-        let (user, user_name) = (user.id, user.name.clone());
+        check(submission)?;
+        let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?.id;
         if let Some(head) = self.store.message_keyed(user, &submission.channel, &submission.key)? {
             return Ok(self.accepted(&head));
         }
+        let stored = self.store_submission(submission, key, target, &[])?;
+        Ok(self.announce(stored))
+    }
+
+    /// Stores a message that is new. `batch` are the messages of the same batch that were stored before it and are not queued yet.
+    pub(crate) fn store_submission(
+        &mut self,
+        submission: &Submission,
+        key: Option<KeyId>,
+        target: Option<SteeringTarget>,
+        batch: &[StoredMessage],
+    ) -> Result<StoredMessage, RouterError> {
+        let bytes = check(submission)?;
+        let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
+        let (user, user_name) = (user.id, user.name.clone());
         let (session, placement) = self.place(submission, user, user_name)?;
         let raise = raises(submission);
         self.may_show(submission, session, &placement)?;
-        self.room(session, user)?;
+        self.room_beside(session, user, batch)?;
         self.may_run(user, session, &submission.task, &placement)?;
         kit::fault_point!("router.submit.checked");
         let fresh = NewMessage {
@@ -88,9 +108,15 @@ impl RouterState {
             bytes,
             key,
         };
-        self.publish_received(&head, matches!(placement, Placement::NewSession(..)));
+        Ok(StoredMessage { head, new_session: matches!(placement, Placement::NewSession(..)) })
+    }
+
+    /// Publishes and queues a message that is durable.
+    pub(crate) fn announce(&mut self, stored: StoredMessage) -> Accepted {
+        let StoredMessage { head, new_session } = stored;
+        self.publish_received(&head, new_session);
         self.enqueue(head.clone());
-        Ok(self.accepted(&head))
+        self.accepted(&head)
     }
 
     /// Queues a message that has just become durable. Its sender does not wait for what comes next.
@@ -233,14 +259,26 @@ impl RouterState {
 
     /// Fails if no more messages may wait.
     pub(crate) fn room(&self, session: SessionId, user: UserId) -> Result<(), RouterError> {
+        self.room_beside(session, user, &[])
+    }
+
+    /// The same, where the messages of `batch` wait as well.
+    fn room_beside(
+        &self,
+        session: SessionId,
+        user: UserId,
+        batch: &[StoredMessage],
+    ) -> Result<(), RouterError> {
         self.disk_has_room()?;
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let (all, here) = (count(self.lanes.waiting()), count(self.lanes.waiting_in(session)));
+        let batched = |which: &dyn Fn(&Head) -> bool| batch.iter().filter(|it| which(&it.head)).count();
+        let all = count(self.lanes.waiting() + batch.len());
+        let here = count(self.lanes.waiting_in(session) + batched(&|head| head.session == session));
         if here >= self.config.queue_per_session {
             // Messages of one session go one after the other.
             return Err(busy(here, 1));
         }
-        let theirs = count(self.lanes.waiting_of(user));
+        let theirs = count(self.lanes.waiting_of(user) + batched(&|head| head.user == user));
         if theirs >= self.config.queue_per_user && !self.is_owner(user) {
             return Err(busy(theirs, self.config.turns_per_user));
         }

@@ -220,6 +220,7 @@ fn weight(content: &Content, task: &Task) -> usize {
     };
     let parts = content.parts.iter().map(|part| match part {
         Part::Text(text) => text.len(),
+        Part::Foreign { text, .. } => text.len(),
         Part::Image(it) | Part::File(it) | Part::Audio(it) | Part::Video(it) => medium(it),
     });
     let task = match task {

@@ -3,7 +3,7 @@
 use crate::port::Port;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
-use crate::state::people::info;
+use crate::state::requests::UserEdit;
 use crate::store::{Origin, Person};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::UserId;
@@ -16,7 +16,8 @@ const MOST: usize = 256;
 impl RouterState {
     /// The user of this uid.
     pub(crate) fn identify(&self, uid: u32) -> Result<UserInfo, RouterError> {
-        self.people.by_uid(uid).map(info).ok_or(RouterError::NoUser)
+        let person = self.people.by_uid(uid).ok_or(RouterError::NoUser)?;
+        Ok(self.people.info(person))
     }
 
     /// All users.
@@ -40,7 +41,7 @@ impl RouterState {
     fn can_add(&self, person: &Person) -> Result<Option<UserInfo>, RouterError> {
         if let Some(have) = self.people.by_name(&person.name) {
             let same = Person { id: have.id, ..person.clone() } == *have;
-            return if same { Ok(Some(info(have))) } else { Err(RouterError::UserExists) };
+            return if same { Ok(Some(self.people.info(have))) } else { Err(RouterError::UserExists) };
         }
         let full = self.people.all().count() >= MOST;
         if full || !is_user_name(&person.name) || self.people.in_use(&person.uids, &person.identities) {
@@ -56,9 +57,50 @@ impl RouterState {
             return Ok(already);
         }
         self.store.commit(|tx| tx.put_person(&person))?;
-        let added = info(&person);
+        let id = person.id;
         self.people.add(person);
-        Ok(added)
+        self.people.info_of(id).ok_or(RouterError::NoUser)
+    }
+
+    /// Changes role and uids of a user who was added.
+    pub(crate) fn edit_user(&mut self, edit: UserEdit, port: Port<Result<UserInfo, RouterError>>) {
+        match self.edited(&edit) {
+            Ok(person) => {
+                let event =
+                    Event::new(Action::UserAdded, Result3::Success).about(&person.name).because("changed");
+                self.record(event, Recorded::Request(PendingRequest::UserEdited(Box::new(edit), port)));
+            }
+            Err(refusal) => drop(port.send(Err(refusal))),
+        }
+    }
+
+    /// The user after the change. A user that nobody could be, and another user's uid, are refused.
+    fn edited(&self, edit: &UserEdit) -> Result<Person, RouterError> {
+        let have = self.people.by_name(&edit.name).ok_or(RouterError::NoUser)?;
+        if have.origin != Origin::Added {
+            return Err(RouterError::UserExists);
+        }
+        let mut person = have.clone();
+        person.role = edit.role.unwrap_or(have.role);
+        if let Some(uids) = &edit.uids {
+            let new: Vec<u32> = uids.iter().copied().filter(|uid| !have.uids.contains(uid)).collect();
+            if self.people.in_use(&new, &[]) {
+                return Err(RouterError::BadUser);
+            }
+            person.uids = uids.clone();
+        }
+        let is_somebody = !person.uids.is_empty() || self.people.identities(person.id) > 0;
+        if is_somebody { Ok(person) } else { Err(RouterError::BadUser) }
+    }
+
+    /// Stores a user whose change is on the record.
+    pub(crate) fn store_user_edit(&mut self, edit: &UserEdit) -> Result<UserInfo, RouterError> {
+        // Another request may have changed the user while the record was under way.
+        let person = self.edited(edit)?;
+        self.store.commit(|tx| tx.put_person(&person))?;
+        let changed = self.people.info(&person);
+        self.people.replace(person);
+        Ok(changed)
     }
 
     /// Removes a user who was added. A user who is gone already is no error.
@@ -81,7 +123,10 @@ impl RouterState {
     /// Removes a user whose removal is on the record.
     pub(crate) fn store_user_removal(&mut self, id: UserId) -> Result<(), RouterError> {
         if self.people.by_id(id).is_some() {
-            self.store.commit(|tx| tx.mark_person_gone(id, self.now.ms))?;
+            self.store.commit(|tx| {
+                tx.remove_identities(id)?;
+                tx.mark_person_gone(id, self.now.ms)
+            })?;
             self.people.remove(id);
         }
         for seq in self.live_where(|live| live.head.user == id) {

@@ -1,9 +1,9 @@
 //! `agentctl approvals`: lists, shows and answers the approvals that wait for a person, and revokes grants.
 
 use crate::app::{App, Outcome};
-use crate::approval::{answer, ends, facts, fetch, present};
+use crate::approval::{answer, card, ends, facts, fetch, present};
 use crate::failure::Failure;
-use crate::{text, view};
+use crate::{text, view, wrap};
 use ipc_proto::approval::{ApprovalView, Grant, Reply, State};
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::ApprovalId;
@@ -112,10 +112,10 @@ async fn approve(app: &App, id: String, session: bool, yes: bool) -> Outcome {
     }
     let view = fetch(app, find(app, &id).await?).await?;
     waits(&view)?;
-    if !app.out.json {
+    if yes && !app.out.json {
         present(app, &view);
     }
-    if !yes && !confirmed(app, session)? {
+    if !yes && !confirmed(app, &view, session)? {
         return Ok(app
             .out
             .done(json!({ "approval": view::approval_view(&view) }), "nothing was answered")?);
@@ -133,7 +133,7 @@ async fn deny(app: &App, id: String) -> Outcome {
     let view = fetch(app, find(app, &id).await?).await?;
     waits(&view)?;
     let info = answer(app, &view.question, Reply::Deny).await?;
-    Ok(app.out.done(json!({ "approval": view::approval(&info) }), "denied")?)
+    Ok(app.out.done(json!({ "approval": view::approval(&info) }), "denied: it is not run")?)
 }
 
 /// Lists grants.
@@ -166,18 +166,29 @@ fn waits(view: &ApprovalView) -> Result<(), Failure> {
     }
 }
 
-fn confirmed(app: &App, session: bool) -> Result<bool, Failure> {
+/// Shows the card and asks. An action that the card does not show whole is shown with all its details at once.
+fn confirmed(app: &App, view: &ApprovalView, session: bool) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         let why = "standard input is no terminal: --yes approves the shown action without a confirmation";
         return Err(Failure::Usage(why.to_owned()));
     }
+    let card = card(view);
+    card.lines(wrap::columns(std::io::stderr())).iter().for_each(|line| app.out.remark(line));
+    if !card.is_whole {
+        present(app, view);
+    }
     let scope = if session { " for the rest of the session" } else { "" };
-    // Input typed before the question was visible is not an answer.
-    tcflush(std::io::stdin(), FlushArg::TCIFLUSH).map_err(std::io::Error::from)?;
-    app.out.ask(&format!("approve this{scope}? [y/N] "))?;
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+    loop {
+        // Input typed before the question was visible is not an answer.
+        tcflush(std::io::stdin(), FlushArg::TCIFLUSH).map_err(std::io::Error::from)?;
+        app.out.ask(&format!("approve this{scope}? [y]es / [N]o / [d]etails: "))?;
+        let mut line = String::new();
+        std::io::stdin().lock().read_line(&mut line)?;
+        match line.trim() {
+            "d" | "details" => present(app, view),
+            answer => return Ok(matches!(answer, "y" | "Y" | "yes")),
+        }
+    }
 }
 
 /// The approval with this prefix: the only pending one, else the only one.

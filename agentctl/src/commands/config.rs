@@ -1,8 +1,8 @@
-//! `agentctl config check FILE`: asks the program that parses configuration for agentd. It needs no host.
+//! `agentctl config check`: asks the program that parses configuration for agentd. It needs no host.
 
 use crate::app::{App, Outcome};
 use crate::failure::CONFIGURATION;
-use crate::sibling;
+use crate::{host, sibling};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,46 @@ use std::process::ExitCode;
 
 /// The program that knows every key.
 const PROGRAM: &str = "agentd-config";
+/// The configuration of the system's host.
+const SYSTEM: &str = "/etc/cordon/cordon.toml";
 
 /// The commands of `config`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Config {
     /// Check a configuration file and show every mistake
     Check {
-        /// The file
-        file: PathBuf,
+        /// The file; by default the one that the running host reads, else the usual one
+        file: Option<PathBuf>,
     },
 }
 
+/// Checks a file: the named one, else the one that the running host reads, else the usual one.
+pub(crate) async fn run(app: &App, config: Config) -> Outcome {
+    let Config::Check { file } = config;
+    let file = match file {
+        Some(file) => file,
+        None => host::status(app).await.ok().and_then(|host| host::config(&host)).unwrap_or_else(usual),
+    };
+    check(app, &file)
+}
+
+/// The configuration that agentd reads by default: the system's if that is installed and this is root, else the user's own.
+pub(crate) fn usual() -> PathBuf {
+    if is_system() {
+        return PathBuf::from(SYSTEM);
+    }
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = of("XDG_CONFIG_HOME").or_else(|| Some(of("HOME")?.join(".config")));
+    folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
+}
+
+/// Returns true if the usual configuration is the system's.
+pub(crate) fn is_system() -> bool {
+    nix::unistd::geteuid().is_root() && Path::new(SYSTEM).parent().is_some_and(Path::is_dir)
+}
+
 /// Checks a file. The program prints for itself, and its exit status becomes this program's.
-pub(crate) fn check(app: &App, file: &Path) -> Outcome {
+fn check(app: &App, file: &Path) -> Outcome {
     let arguments = [OsStr::new("--check"), OsStr::new("--config"), file.as_os_str()];
     let output = sibling::run(PROGRAM, &arguments)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();

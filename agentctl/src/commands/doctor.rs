@@ -19,7 +19,7 @@ use crate::app::{App, Outcome};
 use crate::commands::attest;
 use crate::commands::setup::is_same;
 use crate::failure::Failure;
-use crate::host;
+use crate::{host, text};
 use ipc_proto::control::HostStatus;
 use manifest::Process;
 use serde_json::{Value, json};
@@ -250,7 +250,7 @@ fn document(rows: &[Row]) -> Value {
         "rows": rows.iter().map(Row::json).collect::<Vec<_>>(),
     });
     if let (true, Some(map)) = (fail > 0, document.as_object_mut()) {
-        let message = format!("{fail} checks fail");
+        let message = text::count(fail, "check fails", "checks fail");
         map.insert("error".to_owned(), json!({ "type": "unsound", "message": message }));
     }
     document
@@ -267,6 +267,11 @@ fn print(app: &App, rows: &[Row]) -> Result<(), Failure> {
     };
     app.out.table(&["CHECK", "STATUS", "FOUND"], rows.iter().map(cells).collect())?;
     let [warn, fail] = [Status::Warn, Status::Fail].map(|status| count(rows, status));
-    app.out.line(&format!("\n{} checks, {warn} warnings, {fail} failures", rows.len()))?;
+    let sentence = [
+        text::count(rows.len(), "check", "checks"),
+        text::count(warn, "warning", "warnings"),
+        text::count(fail, "failure", "failures"),
+    ];
+    app.out.line(&format!("\n{}", sentence.join(", ")))?;
     Ok(())
 }

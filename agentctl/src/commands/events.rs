@@ -30,8 +30,52 @@ struct Change {
 /// The last known generation and state of each process.
 type Seen = BTreeMap<String, (u64, Name)>;
 
+/// The arguments of `events`.
+#[derive(clap::Args)]
+pub(crate) struct Events {
+    /// Follow events as they happen
+    #[arg(long, short)]
+    follow: bool,
+    /// Only events since this time: a day such as 2026-11-22, or a span of time such as 2h
+    #[arg(long, value_name = "TIME", value_parser = text::moment)]
+    since: Option<u64>,
+    /// Only the last events, this many
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    lines: Option<usize>,
+    /// Only events of this process or tool
+    #[arg(long, value_name = "NAME")]
+    process: Option<String>,
+    /// Only events whose name begins so, such as `process.` or `turn`
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl Events {
+    /// The events that these arguments admit; `lines` is a matter of the first look alone.
+    fn admitted(&self, mut events: Vec<Shown>) -> Vec<Shown> {
+        events.retain(|(at_ms, value, _)| {
+            let of = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
+            let about = |process: &String| of("process") == process || of("subject") == process;
+            self.since.is_none_or(|since| *at_ms >= since)
+                && self.process.as_ref().is_none_or(about)
+                && self.name.as_ref().is_none_or(|name| of("name").starts_with(name.as_str()))
+        });
+        events
+    }
+
+    /// The last ones of them.
+    fn last(&self, mut events: Vec<Shown>) -> Vec<Shown> {
+        let surplus = self.lines.map_or(0, |most| events.len().saturating_sub(most));
+        events.split_off(surplus)
+    }
+}
+
+/// An event: its time, its document and its cells.
+type Shown = (u64, Value, Vec<String>);
+
 /// Shows past events, and with `follow` new ones.
-pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
+pub(crate) async fn events(app: &App, arguments: &Events) -> Outcome {
+    let follow = arguments.follow;
     let host = host::status(app).await?;
     let mut seen = Seen::new();
     let mut after = 0;
@@ -39,13 +83,13 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
     let changes = changes(&host, &mut seen, true);
     let mut from = 0;
     let tried = violations(app, &mut from).await;
+    let events = arguments.last(arguments.admitted(in_order(&named, &changes, &tried)));
     if app.out.json && !follow {
-        let events = in_order(&named, &changes, &tried);
         app.out
             .document(json!({ "events": events.iter().map(|(_, event, _)| event).collect::<Vec<_>>() }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(app, &named, &changes, &tried)?;
+    print(app, events)?;
     if !follow {
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,7 +102,8 @@ pub(crate) async fn events(app: &App, follow: bool) -> Outcome {
             // A new router counts from 1 again.
             after = 0;
         }
-        print(app, &named, &changed, &violations(app, &mut from).await)?;
+        let tried = violations(app, &mut from).await;
+        print(app, arguments.admitted(in_order(&named, &changed, &tried)))?;
     }
 }
 
@@ -141,7 +186,7 @@ fn change(process: &ProcessStatus, at_ms: u64) -> Change {
 }
 
 /// All kinds by time, as JSON and as cells.
-fn in_order(named: &[NamedEvent], changes: &[Change], tried: &[Record]) -> Vec<(u64, Value, Vec<String>)> {
+fn in_order(named: &[NamedEvent], changes: &[Change], tried: &[Record]) -> Vec<Shown> {
     let named = named.iter().map(|event| (event.at_ms, view::event(event), cells(event)));
     let changes = changes.iter().map(|change| {
         let name = format!("process.{}", change.state);
@@ -176,8 +221,7 @@ fn cells(event: &NamedEvent) -> Vec<String> {
     ]
 }
 
-fn print(app: &App, named: &[NamedEvent], changes: &[Change], tried: &[Record]) -> std::io::Result<()> {
-    let events = in_order(named, changes, tried);
+fn print(app: &App, events: Vec<Shown>) -> std::io::Result<()> {
     if app.out.json {
         return events.iter().try_for_each(|(_, event, _)| app.out.json_line(event));
     }
@@ -190,6 +234,28 @@ mod tests {
 
     fn host(state: &str, generation: u64) -> HostStatus {
         host::tests::host("router", state, generation)
+    }
+
+    #[test]
+    fn events_are_chosen_by_time_process_and_name() {
+        let all = || -> Vec<Shown> {
+            let event = |at: u64, name: &str, process: &str| {
+                (at, json!({ "name": name, "process": process }), vec![name.to_owned()])
+            };
+            vec![
+                event(1, "process.ready", "gate"),
+                event(2, "process.held", "web"),
+                event(3, "turn_ended", ""),
+            ]
+        };
+        let none = || Events { follow: false, since: None, lines: None, process: None, name: None };
+        let names = |events: Events| -> Vec<u64> {
+            events.last(events.admitted(all())).iter().map(|(at, ..)| *at).collect()
+        };
+        assert_eq!(names(Events { since: Some(2), ..none() }), [2, 3]);
+        assert_eq!(names(Events { process: Some("gate".to_owned()), ..none() }), [1]);
+        assert_eq!(names(Events { name: Some("process.".to_owned()), ..none() }), [1, 2]);
+        assert_eq!(names(Events { lines: Some(1), ..none() }), [3]);
     }
 
     #[test]

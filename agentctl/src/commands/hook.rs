@@ -205,6 +205,12 @@ async fn capture(app: &App, arguments: &Hook, event: HookEvent) -> Result<(), Fa
     Ok(())
 }
 
+/// The capture of an event of Claude Code; `None` if it is none that is captured, or cannot be read.
+pub(crate) fn captured_by_claude_code(payload: &Value) -> Option<Capture> {
+    let HookEvent { session, project, capture, .. } = claude_code::read_event(payload, None).ok()?;
+    Some(Capture { client: Name::clip(Client::ClaudeCode.name()), session, project, event: capture? })
+}
+
 /// A text of the payload; `None` if it is empty or no text.
 fn text<'a>(payload: &'a Value, pointer: &str) -> Option<&'a str> {
     payload.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty())

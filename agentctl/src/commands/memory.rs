@@ -67,12 +67,20 @@ pub(crate) enum Memory {
     /// Forget one memory, so that nothing is left of it
     Delete(forget::Delete),
     /// Forget memories by their ids, project, session, time or words
+    #[command(override_usage = "agentctl memory forget [OPTIONS] <IDS>...\n       \
+        agentctl memory forget [OPTIONS] --project <PROJECT>\n       \
+        agentctl memory forget [OPTIONS] --session <SESSION>\n       \
+        agentctl memory forget [OPTIONS] --before <TIME> | --topic <WORDS>")]
     Forget(forget::Forget),
     /// Show the block of memories that a model would be given, byte for byte
     Context(Box<context::Context>),
     /// Stop capture and context for a project or a session of a client
+    #[command(override_usage = "agentctl memory mute [OPTIONS] --project <PROJECT>\n       \
+        agentctl memory mute [OPTIONS] --session <CLIENT:NAME>")]
     Mute(sessions::Mute),
     /// Resume capture and context for it
+    #[command(override_usage = "agentctl memory unmute [OPTIONS] --project <PROJECT>\n       \
+        agentctl memory unmute [OPTIONS] --session <CLIENT:NAME>")]
     Unmute(sessions::Mute),
     /// Show the captured sessions of clients, newest first
     Sessions(sessions::Sessions),
@@ -82,7 +90,7 @@ pub(crate) enum Memory {
     Reindex(Where),
     /// Export memories, with their history and source texts
     Export(export::Export),
-    /// Import memories: an export, a database of open-mem or claude-mem, or Markdown files
+    /// Import memories: an export, a database of open-mem or claude-mem, Markdown files, or transcripts of Claude Code
     Import(import::Import),
     /// Measure the retrieval of turns, without a host: JSON lines of a file, or on standard input
     Eval {

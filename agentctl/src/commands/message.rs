@@ -5,16 +5,20 @@ use crate::edit::Draft;
 use crate::failure::Failure;
 use crate::{edit, text, turn, turn_end, view};
 use ipc_proto::Text;
+use ipc_proto::channel::{DeliveryInfo, DeliveryState};
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::method;
 use ipc_proto::ids::MessageId;
-use ipc_proto::router::{CallInfo, Effect, MessageView};
-use serde_json::json;
+use ipc_proto::router::{CallInfo, Effect, MessageInfo, MessageView};
+use serde_json::{Value, json};
 use std::process::ExitCode;
 
 /// The message to a person who changed nothing.
 const UNCHANGED: &str =
     "the text is as it was, so nothing was put into the queue; without --edit it goes as it is";
+
+/// The most messages that are looked at.
+const MOST: u16 = 256;
 
 /// The commands of `message`.
 #[derive(clap::Subcommand)]
@@ -27,6 +31,8 @@ pub(crate) enum Message {
         /// Only dead letters: messages that failed, or were given up after the last attempt
         #[arg(long)]
         dead: bool,
+        #[command(flatten)]
+        filter: Filter,
     },
     /// Show one message: its text, its states, its calls and their effects
     Show {
@@ -45,6 +51,51 @@ pub(crate) enum Message {
     },
     /// Queue a dead letter again
     Requeue(Requeue),
+    /// Send the answer again whose outcome on its messenger is unknown, or that was refused or expired
+    Resend {
+        /// The message's id
+        id: MessageId,
+    },
+}
+
+/// Options that choose among messages.
+#[derive(clap::Args)]
+pub(crate) struct Filter {
+    /// Only messages of this session
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+    /// Only messages of this user
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Only messages that came by this channel
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+    /// Only messages in this state, such as queued or failed
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+    /// Only messages accepted since this time: a day such as 2026-11-22, or a span of time such as 2h
+    #[arg(long, value_name = "TIME", value_parser = text::moment)]
+    since: Option<u64>,
+}
+
+impl Filter {
+    /// Returns true if it admits every message.
+    const fn is_open(&self) -> bool {
+        self.session.is_none()
+            && self.user.is_none()
+            && self.channel.is_none()
+            && self.state.is_none()
+            && self.since.is_none()
+    }
+
+    fn admits(&self, message: &MessageInfo) -> bool {
+        let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
+        is(&self.session, &message.session)
+            && is(&self.user, &message.user)
+            && is(&self.channel, &message.channel)
+            && is(&self.state, &view::word(message.state))
+            && self.since.is_none_or(|since| message.accepted_ms >= since)
+    }
 }
 
 /// The arguments of `message requeue`.
@@ -63,17 +114,25 @@ pub(crate) struct Requeue {
 /// Runs the command.
 pub(crate) async fn run(app: &App, command: Message) -> Outcome {
     match command {
-        Message::List { limit, dead } => list(app, limit, dead).await,
+        Message::List { limit, dead, filter } => list(app, limit, dead, &filter).await,
         Message::Show { id } => show(app, id).await,
         Message::Trace { id } => trace(app, id).await,
         Message::Recall { id } => recall(app, id).await,
         Message::Requeue(arguments) => requeue(app, arguments).await,
+        Message::Resend { id } => resend(app, id).await,
     }
 }
 
 /// Lists messages.
-async fn list(app: &App, limit: u16, dead: bool) -> Outcome {
-    let found = app.link.ask(&method::messages, async |c, cx| c.messages(cx, limit, dead).await).await?;
+async fn list(app: &App, limit: u16, dead: bool, filter: &Filter) -> Outcome {
+    let looked_at = if filter.is_open() { limit } else { MOST };
+    let found = app.link.ask(&method::messages, async |c, cx| c.messages(cx, looked_at, dead).await).await?;
+    let all = found.len() < usize::from(MOST);
+    let found: Vec<MessageInfo> = found.into_vec().into_iter().filter(|it| filter.admits(it)).collect();
+    let found: Vec<MessageInfo> = found.into_iter().take(limit.into()).collect();
+    if !filter.is_open() && !all && found.len() < usize::from(limit) {
+        app.out.remark(&format!("looked at the newest {MOST} messages; older ones may fit too"));
+    }
     let head = ["MESSAGE", "SESSION", "USER", "CHANNEL", "STATE", "ATTEMPTS", "ACCEPTED", "BYTES"];
     Ok(app.out.list("messages", &found, view::message, &head, |message| {
         vec![
@@ -122,12 +181,78 @@ async fn fetch(app: &App, id: MessageId) -> Result<MessageView, Failure> {
 /// Shows everything that is known of one message.
 async fn show(app: &App, id: MessageId) -> Outcome {
     let view = fetch(app, id).await?;
+    let deliveries = deliveries(app, &view).await?;
     if app.out.json {
-        app.out.document(json!({ "message": view::message_view(&view) }))?;
+        let mut message = view::message_view(&view);
+        if !deliveries.is_empty()
+            && let Some(fields) = message.as_object_mut()
+        {
+            fields.insert("deliveries".to_owned(), deliveries.iter().map(delivery).collect());
+        }
+        app.out.document(json!({ "message": message }))?;
     } else {
         print(app, &view)?;
+        print_deliveries(app, &deliveries)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The deliveries of a message's answer to its messenger; none for a message that did not come by one.
+async fn deliveries(app: &App, view: &MessageView) -> Result<Vec<DeliveryInfo>, Failure> {
+    let id = view.info.id;
+    // A messenger's channel is named PLATFORM:NAME.
+    if !view.info.channel.contains(':') {
+        return Ok(Vec::new());
+    }
+    let found =
+        app.link.ask(&method::deliveries, async |c, cx| c.deliveries(cx, Some(id), false).await).await?;
+    Ok(found.into_vec())
+}
+
+fn delivery(info: &DeliveryInfo) -> Value {
+    json!({
+        "delivery": info.id.0,
+        "channel": info.channel,
+        "state": info.state.name(),
+        "pieces": info.pieces.0,
+        "sent": info.pieces.1,
+        "why": info.why,
+        "made_ms": info.made_ms,
+    })
+}
+
+fn print_deliveries(app: &App, deliveries: &[DeliveryInfo]) -> std::io::Result<()> {
+    if deliveries.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let row = |info: &DeliveryInfo| {
+        let (pieces, sent) = info.pieces;
+        vec![
+            info.id.to_string(),
+            info.state.name().to_owned(),
+            format!("{sent} of {pieces}"),
+            text::utc(info.made_ms),
+            info.why.to_string(),
+        ]
+    };
+    app.out.table(&["DELIVERY", "STATE", "SENT", "MADE", "WHY"], deliveries.iter().map(row).collect())?;
+    if deliveries.iter().any(|info| info.state == DeliveryState::Unknown) {
+        app.out.line(
+            "an answer of unknown outcome may have arrived; `agentctl message resend` sends it again",
+        )?;
+    }
+    Ok(())
+}
+
+/// Sends again what of an answer did not arrive.
+async fn resend(app: &App, id: MessageId) -> Outcome {
+    let pieces = app.link.ask(&method::resend, async |c, cx| c.resend(cx, id).await).await?;
+    let sentence = match pieces {
+        0 => "nothing is left to send again".to_owned(),
+        pieces => format!("{pieces} pieces are sent again"),
+    };
+    Ok(app.out.done(json!({ "message": id.to_string(), "pieces": pieces }), &sentence)?)
 }
 
 fn print(app: &App, view: &MessageView) -> std::io::Result<()> {
@@ -228,5 +353,42 @@ async fn requeue_text(app: &App, arguments: &Requeue) -> Result<RequeueText, Fai
         Ok(after) if after == before => Ok(RequeueText::Unchanged),
         Ok(after) => Ok(RequeueText::New(after, Some(draft))),
         Err(too_long) => draft.settle(Err(too_long)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Name;
+    use ipc_proto::ids::TurnId;
+    use ipc_proto::router::MessageState;
+
+    #[test]
+    fn messages_are_chosen_by_session_user_channel_state_and_time() {
+        let message = MessageInfo {
+            id: MessageId::from_bytes([1; 16]),
+            turn: TurnId::from_bytes([2; 16]),
+            session: Text::clip("work"),
+            user: Name::clip("ann"),
+            channel: Name::clip("api"),
+            state: MessageState::Queued,
+            attempts: 1,
+            accepted_ms: 100,
+            bytes: 5,
+        };
+        let open = || Filter { session: None, user: None, channel: None, state: None, since: None };
+        let text = |text: &str| Some(text.to_owned());
+        assert!(open().is_open() && open().admits(&message));
+        for (filter, admitted) in [
+            (Filter { session: text("work"), state: text("queued"), ..open() }, true),
+            (Filter { session: text("other"), ..open() }, false),
+            (Filter { user: text("bob"), ..open() }, false),
+            (Filter { channel: text("api"), since: Some(100), ..open() }, true),
+            (Filter { since: Some(101), ..open() }, false),
+            (Filter { state: text("failed"), ..open() }, false),
+        ] {
+            assert!(!filter.is_open());
+            assert_eq!(filter.admits(&message), admitted);
+        }
     }
 }

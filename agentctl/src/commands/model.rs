@@ -4,7 +4,7 @@ use crate::app::{App, Outcome};
 use crate::text::{self, seconds, usd};
 use crate::view;
 use ipc_proto::control::method;
-use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
+use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, Per, UsageRow};
 use serde_json::{Value, json};
 
 /// The commands of `model`.
@@ -136,7 +136,7 @@ fn cells(row: &UsageRow) -> Vec<String> {
 
 async fn budget(app: &App) -> Outcome {
     let rows = app.link.ask(&method::model_budgets, async |c, cx| c.model_budgets(cx).await).await?;
-    let head = ["BUDGET", "WHOSE", "BOUND", "SPENT", "SET ASIDE", "AT THE BOUND"];
+    let head = ["BUDGET", "WHOSE", "SPENT", "SET ASIDE", "RESETS", "AT THE BOUND"];
     Ok(app.out.list(
         "budgets",
         &rows,
@@ -152,9 +152,9 @@ async fn budget(app: &App) -> Outcome {
             vec![
                 row.per.to_string(),
                 row.whose.to_string(),
-                usd(row.limit_micros),
-                usd(row.spent_micros),
+                format!("{} of {}", usd(row.spent_micros), usd(row.limit_micros)),
                 usd(row.reserved_micros),
+                resets(row.per).to_owned(),
                 at_limit(row),
             ]
         },
@@ -164,6 +164,15 @@ async fn budget(app: &App) -> Outcome {
 /// Returns true if its spending and reservations have reached the bound.
 const fn is_used_up(row: &BudgetInfo) -> bool {
     row.spent_micros.saturating_add(row.reserved_micros) >= row.limit_micros
+}
+
+/// When a budget begins anew.
+const fn resets(per: Per) -> &'static str {
+    match per {
+        Per::Day | Per::Agent | Per::Key => "00:00 UTC",
+        Per::Month => "00:00 UTC on the 1st",
+        Per::Session => "never",
+    }
 }
 
 /// The effect of the budget's bound, and if it is reached.
@@ -198,6 +207,6 @@ mod tests {
         };
         assert_eq!(price(&model(false, 0, 0)), "not known");
         assert_eq!(price(&model(true, 0, 0)), "free");
-        assert_eq!(price(&model(true, 3_000_000, 150_000)), "3 USD, 0.15 USD");
+        assert_eq!(price(&model(true, 3_000_000, 150_000)), "$3.00, $0.15");
     }
 }

@@ -2,6 +2,7 @@
 //! pass through, and its exit status becomes this program's, as with `sandbox run`. Its terminal is one of its jail's own:
 //! this one's is never handed over.
 
+mod program;
 mod terminal;
 mod token;
 
@@ -17,6 +18,7 @@ use ipc_proto::ids::TurnId;
 use ipc_proto::router::{self, End, Finished, Profile, RouterError, SessionName, Task, TurnEvent, Typed};
 use manifest::Process;
 use nix::sys::signal::Signal;
+use program::Places;
 use serde_json::json;
 use std::io;
 use std::path::Path;
@@ -76,7 +78,11 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     if let Some(token) = run.resume {
         return go_on(app, &token, terminal.is_some()).await;
     }
-    let argv = sandbox::argv(&run.command)?;
+    let mut command = run.command;
+    if let Some(program) = command.first_mut() {
+        *program = Places::here(run.directory.path()).find(program)?;
+    }
+    let argv = sandbox::argv(&command)?;
     let workspace = run.directory.attach(app).await?;
     let nameless = run.session.is_none();
     let session = run.session.unwrap_or_else(sandbox::unnamed);
@@ -89,7 +95,11 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let throw_away =
         nameless.then(|| ThrowAway { session: session.clone(), own_folder: workspace.is_none() });
     let token = Token { turn: accepted.turn, throw_away };
-    app.out.remark(&format!("(agentctl run --resume {token})"));
+    if attended {
+        app.out.remark(&format!(
+            "The run goes on if this terminal is lost. To come back to it: agentctl run --resume {token}"
+        ));
+    }
     if app.out.json {
         app.out.json_line(&json!({"event": "started", "token": token.to_string(), "session": session}))?;
     }

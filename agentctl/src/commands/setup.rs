@@ -2,18 +2,23 @@
 //! later if none runs, and the output says so. The key leaves this process only sealed to credproxy, like every secret; no
 //! configuration ever holds it.
 
-mod edit;
+pub(crate) mod edit;
 mod key;
+mod known;
 mod messages;
-mod place;
+pub(crate) mod place;
 mod provider;
+mod restart;
+mod served;
 
 use crate::app::{App, Outcome};
-use crate::commands::cred;
+use crate::commands::{config, cred};
 use crate::failure::Failure;
-use crate::host;
 use crate::out::Out;
-use ipc_proto::control::method;
+use crate::{host, view};
+use ipc_proto::Name;
+use ipc_proto::config::UserRole;
+use ipc_proto::control::{ControlError, Denied, method};
 use ipc_proto::gate::Tried;
 use ipc_proto::model::{ModelInfo, ModelName};
 pub(crate) use place::is_same;
@@ -31,7 +36,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// The arguments of `setup`.
 #[derive(clap::Args)]
 pub(crate) struct Setup {
-    /// openai, anthropic, ollama, or the base URL of an OpenAI-compatible server
+    /// A provider that is known by its name, such as openai, anthropic, ollama, openrouter, groq or mistral, or the base
+    /// URL of an OpenAI-compatible server
     #[arg(long, value_name = "NAME|URL")]
     provider: Option<String>,
     /// The name of a provider that is given by its URL; by default a name made from its host
@@ -65,12 +71,13 @@ struct Done {
 /// Sets up a provider, and tries it.
 pub(crate) async fn setup(app: &App, setup: Setup) -> Outcome {
     let person = !setup.yes && !app.out.json && Out::interactive();
+    for_owner(app).await?;
     let provider = choose(app, &setup, person)?;
     let model = model(app, &setup, &provider, person)?;
     let model = ModelName::new(format!("{}/{model}", provider.name))
         .map_err(|why| Failure::TooLong { what: "--model", why })?;
     let read = host::status(app).await.ok().and_then(|host| host::config(&host));
-    let config = setup.config.clone().or_else(|| read.clone()).unwrap_or_else(place::usual);
+    let config = setup.config.clone().or_else(|| read.clone()).unwrap_or_else(config::usual);
     let draft = place::draft(&config, &provider, &model)?;
     let stored = store(app, &setup, &provider, person).await?;
     let backup = draft.put()?;
@@ -83,14 +90,30 @@ pub(crate) async fn setup(app: &App, setup: Setup) -> Outcome {
     done.end(app, tried)
 }
 
+/// Refuses a caller who is not an owner of the running host. Without a host nobody is refused.
+async fn for_owner(app: &App) -> Result<(), Failure> {
+    let needs = || Name::clip("owner");
+    let denied = match app.link.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await {
+        Ok(user) if user.role != UserRole::Owner => {
+            let uid = nix::unistd::geteuid().as_raw();
+            Denied { needs: needs(), uid, user: Some((user.name, Name::clip(&view::word(user.role)))) }
+        }
+        Err(Failure::Control(ControlError::NotAllowed(denied))) => Denied { needs: needs(), ..denied },
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    Err(Failure::Control(ControlError::NotAllowed(denied)))
+}
+
 fn choose(app: &App, setup: &Setup, person: bool) -> Result<Provider, Failure> {
     let asked = match &setup.provider {
         Some(provider) => provider.clone(),
         None if person => {
-            typed(app, "Provider (openai, anthropic, ollama, or a base URL) [openai]: ", "openai")?
+            app.out.remark(&format!("Known providers: {}.", known::names().join(", ")));
+            typed(app, "Provider, by its name or a base URL [openai]: ", "openai")?
         }
         None => {
-            return Err(Failure::Usage("--provider is missing: openai, anthropic, ollama or a URL".into()));
+            let known = known::names().join(", ");
+            return Err(Failure::Usage(format!("--provider is missing: a URL, or one of {known}")));
         }
     };
     Provider::named(&asked, setup.name.as_deref()).map_err(|why| Failure::Usage(why.to_string()))
@@ -104,11 +127,28 @@ fn model(app: &App, setup: &Setup, provider: &Provider, person: bool) -> Result<
             Ok(own.unwrap_or(model).to_owned())
         }
         (None, Some(usual)) => Ok(usual.to_owned()),
-        (None, None) if person => typed(app, "Model, by the server's own name: ", ""),
-        (None, None) => {
-            Err(Failure::Usage(format!("--model is missing: {} has no usual one", provider.name)))
-        }
+        (None, None) => served(app, provider, person),
     }
+}
+
+/// One of the models that the server lists, by its number or name; any name where it lists none.
+fn served(app: &App, provider: &Provider, person: bool) -> Result<String, Failure> {
+    let models = provider.served();
+    if !person {
+        let why = match &models[..] {
+            [] => format!("{} has no usual one", provider.name),
+            models => format!("{} has {}", provider.name, models.join(", ")),
+        };
+        return Err(Failure::Usage(format!("--model is missing: {why}")));
+    }
+    let Some(first) = models.first() else { return typed(app, "Model, by the server's own name: ", "") };
+    app.out.remark(&format!("{} has:", provider.name));
+    for (number, model) in (1..).zip(&models) {
+        app.out.remark(&format!("  {number:>2}  {model}"));
+    }
+    let typed = typed(app, &format!("Model, by its number or name [{first}]: "), first)?;
+    let listed = typed.parse::<usize>().ok().and_then(|number| models.get(number.checked_sub(1)?));
+    Ok(listed.cloned().unwrap_or(typed))
 }
 
 /// Stores the key, if there is one. Without a host this is left for later, and the output says so.
@@ -162,6 +202,9 @@ async fn test(app: &App, done: &Done, person: bool) -> Result<Test, Failure> {
     }
     let mut known = listed(app, &done.model).await;
     if known.is_none() && person {
+        if done.other.is_none() {
+            offer_restart(app)?;
+        }
         let question = "Press Enter once the host runs again to have the model tried, or type `later`: ";
         if ask(app, question, "now")?.as_deref() == Some("now") {
             known = wait(app, &done.model).await;
@@ -174,6 +217,17 @@ async fn test(app: &App, done: &Done, person: bool) -> Result<Test, Failure> {
         Ok(tried) => Ok(Test::Answered(tried, Some(info))),
         Err(failure) => Ok(Test::Failed(messages::advice(&failure, &done.provider, &done.model))),
     }
+}
+
+/// Offers to restart the host, where the service manager runs it.
+fn offer_restart(app: &App) -> Result<(), Failure> {
+    let Some(command) = restart::command(config::is_system()) else { return Ok(()) };
+    let question = format!("Restart the host now, by `{}`? [Y/n] ", command.join(" "));
+    let answer = ask(app, &question, "y")?;
+    if matches!(answer.as_deref(), Some("y" | "Y" | "yes")) && !restart::succeeds(&command) {
+        app.out.remark("the restart failed; see: systemctl status cordon");
+    }
+    Ok(())
 }
 
 async fn listed(app: &App, name: &ModelName) -> Option<ModelInfo> {

@@ -4,17 +4,32 @@ use crate::app::{App, Outcome};
 use crate::{host, text, view};
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use serde_json::{Value, json};
+use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
-/// Shows the host.
-pub(crate) async fn status(app: &App) -> Outcome {
-    let host = host::status(app).await?;
-    if app.out.json {
-        app.out.document(document(&host))?;
-    } else {
-        print(app, &host)?;
+/// The pause between two looks.
+const LOOK: Duration = Duration::from_secs(2);
+/// Clears a terminal and puts its cursor at the top.
+const CLEAR: &[u8] = b"\x1b[H\x1b[2J";
+
+/// Shows the host; with `watch` again and again, on a terminal in place.
+pub(crate) async fn status(app: &App, watch: bool) -> Outcome {
+    loop {
+        let host = host::status(app).await?;
+        if watch && !app.out.json && std::io::stdout().is_terminal() {
+            app.out.raw(CLEAR, false)?;
+        }
+        if app.out.json {
+            app.out.document(document(&host))?;
+        } else {
+            print(app, &host)?;
+        }
+        if !watch {
+            return Ok(ExitCode::SUCCESS);
+        }
+        tokio::time::sleep(LOOK).await;
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// The host as a document.
@@ -53,10 +68,8 @@ fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
         ),
     ])?;
     app.out.line("")?;
-    let head = [
-        "PROCESS", "STATE", "PID", "UID", "STARTS", "UP", "PSS MiB", "CALLS", "REFUSED", "P50", "P99", "NOW",
-        "QUEUE",
-    ];
+    // As many as fit 80 columns; `agentctl inspect` has the rest.
+    let head = ["PROCESS", "STATE", "STARTS", "UP", "PSS MiB", "CALLS", "REFUSED", "P99", "QUEUE"];
     app.out.table(&head, host.processes.iter().map(row).collect())?;
     let mut why: Vec<String> = host::degraded(host).map(|p| format!("{} is {}", p.name, p.state)).collect();
     why.extend((!host.reason.is_empty()).then(|| host.reason.to_string()));
@@ -69,16 +82,12 @@ fn row(process: &ProcessStatus) -> Vec<String> {
     vec![
         process.name.to_string(),
         process.state.to_string(),
-        only_running(process.pid.to_string()),
-        only_running(process.uid.to_string()),
         process.generation.to_string(),
         only_running(text::span(process.uptime_ms)),
         only_running(text::mib(process.pss_kib)),
         process.calls.to_string(),
         process.refused.to_string(),
-        text::micros(process.p50_us),
         text::micros(process.p99_us),
-        process.in_flight.to_string(),
         process.queue.to_string(),
     ]
 }

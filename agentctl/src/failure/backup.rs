@@ -6,40 +6,55 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     /// The file to be made is there.
-    #[error("{} is there already; a backup is never overwritten", .0.display())]
+    #[error("{} is there already, and a backup is never overwritten; name another file", .0.display())]
     Exists(PathBuf),
     /// The folder to restore into is not empty.
-    #[error("{} is not an empty folder; a backup is only put where nothing is", .0.display())]
+    #[error(
+        "{} is not an empty folder, and a backup is only put where nothing is; name another, or move its files away",
+        .0.display()
+    )]
     Occupied(PathBuf),
     /// The copy took longer than the processes stood still.
-    #[error("the copy was not made while every process stood still ({0}); nothing was written")]
+    #[error(
+        "the copy was not made while every process stood still ({0}); nothing was written; try again when the host \
+         is less busy"
+    )]
     NotStill(String),
     /// The disk is too small for the copy.
-    #[error("the disk has no room for the copy beside the state directory ({0}); nothing was written")]
+    #[error(
+        "the disk has no room for the copy beside the state directory ({0}); nothing was written; make room, and \
+         try again"
+    )]
     NoRoom(String),
     /// The manifest is longer than a reader accepts.
-    #[error("the state has too many files and folders for a backup: {0}")]
+    #[error(
+        "the state has too many files and folders for a backup: {0}; remove workspaces: agentctl workspace remove ID"
+    )]
     TooMany(usize),
     /// Ctrl-C.
-    #[error("interrupted; the processes go on, and nothing was written")]
+    #[error("interrupted; the processes go on, and nothing was written; start it again when it suits")]
     Interrupted,
     /// It does not begin as a backup does.
-    #[error("it is no backup of this program's: {0}")]
+    #[error("it is no backup of this program's: {0}; name another file")]
     NotABackup(&'static str),
     /// The passphrase or identity is another one.
-    #[error("this passphrase or identity does not open it; or its head was changed")]
+    #[error(
+        "this passphrase or identity does not open it, or its head was changed; try another, or use another copy"
+    )]
     WrongKey,
     /// The file ends too early.
-    #[error("it is cut short, or its end was changed")]
+    #[error("it is cut short, or its end was changed; use another copy")]
     CutShort,
     /// The file was changed.
-    #[error("it was changed: {0}")]
+    #[error("it was changed: {0}; use another copy")]
     Changed(&'static str),
     /// A member is not what the manifest says.
-    #[error("its member {0} is not the one that its manifest lists")]
+    #[error("its member {0} is not the one that its manifest lists; use another copy")]
     Member(String),
     /// Another member stands where one is listed.
-    #[error("its member {found} stands where {listed} is listed: one was renamed, added or taken away")]
+    #[error(
+        "its member {found} stands where {listed} is listed: one was renamed, added or taken away; use another copy"
+    )]
     Misplaced {
         /// The name that was found.
         found: String,
@@ -47,10 +62,10 @@ pub(crate) enum Fault {
         listed: String,
     },
     /// A member that is listed is not there.
-    #[error("its member {0} is listed and not there")]
+    #[error("its member {0} is listed and not there; use another copy")]
     Missing(String),
     /// A path that leads elsewhere.
-    #[error("its member {0} has no name that may be restored")]
+    #[error("its member {0} has no name that may be restored; use another copy")]
     Path(String),
     /// A newer program made it.
     #[error(
@@ -65,7 +80,7 @@ pub(crate) enum Fault {
         known: u32,
     },
     /// The record in it does not hold.
-    #[error("the record in it does not hold: {0}")]
+    #[error("the record in it does not hold: {0}; use another copy")]
     Record(String),
 }
 

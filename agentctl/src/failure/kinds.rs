@@ -23,13 +23,13 @@ pub(super) const fn control(error: &ControlError) -> &'static str {
         ControlError::Audit(AuditError::NoEntry) => "no_entry",
         ControlError::Audit(AuditError::Sealed) => "sealed",
         ControlError::Audit(AuditError::NoDigest) => "no_digest",
-        ControlError::Workspace(_) => "workspace",
         ControlError::NoModel(_) => "no_model",
         ControlError::NoAct(_) => "no_act",
         ControlError::Frozen => "frozen",
         ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),
         ControlError::Relay(error) => relay(error),
+        ControlError::Channel(_) => "channel",
         ControlError::Embedder(_) => "embedder",
     }
 }
@@ -178,6 +178,8 @@ const fn cred(error: CredError) -> &'static str {
         | CredError::Upstream
         | CredError::Compressed
         | CredError::Stalled
+        | CredError::Unsent
+        | CredError::NoUpgrade { .. }
         | CredError::NoReply => "upstream",
     }
 }

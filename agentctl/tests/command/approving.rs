@@ -27,7 +27,7 @@ fn sha(text: &str) -> [u8; 32] {
 }
 
 /// A question whose transmitted hash is a lie.
-fn view(byte: u8, state: State) -> ApprovalView {
+pub(crate) fn view(byte: u8, state: State) -> ApprovalView {
     let expires_ms = u64::MAX / 2;
     let question = Question {
         id: id(byte),
@@ -188,9 +188,10 @@ fn what_a_model_writes_is_never_an_answer() {
     assert!(answers(&host).is_empty());
 }
 
-/// A chat at a terminal of its own; gives what the terminal showed.
-fn at_a_terminal(host: &Host, before: &[u8], typed: &[u8]) -> String {
-    let pty = openpty(None, None).unwrap();
+/// A chat at a terminal of its own; gives what the terminal showed. Each step is typed at the prompt behind its text.
+fn at_a_terminal(host: &Host, before: &[u8], steps: &[(&str, &[u8])]) -> String {
+    let size = nix::pty::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    let pty = openpty(Some(&size), None).unwrap();
     let mut keyboard = File::from(pty.master.try_clone().unwrap());
     keyboard.write_all(before).unwrap();
     let slave = || Stdio::from(pty.slave.try_clone().unwrap());
@@ -203,14 +204,18 @@ fn at_a_terminal(host: &Host, before: &[u8], typed: &[u8]) -> String {
         .unwrap();
     drop(pty.slave);
     let (mut screen, mut shown) = (File::from(pty.master), String::new());
-    let mut asked = false;
+    let (mut steps, mut from) = (steps.iter(), 0);
+    let mut next = steps.next();
     let mut piece = [0; 4096];
     // The terminal ends with the last program that has it open.
     while let Ok(read @ 1..) = screen.read(&mut piece) {
         shown.push_str(&String::from_utf8_lossy(&piece[..read]));
-        if !asked && shown.contains("[n]o: ") {
-            asked = true;
+        let Some((behind, typed)) = next else { continue };
+        let rest = &shown[from..];
+        if rest.find(behind).is_some_and(|at| rest[at..].contains("[d]etails: ")) {
+            from = shown.len();
             keyboard.write_all(typed).unwrap();
+            next = steps.next();
         }
     }
     assert!(child.wait().unwrap().success(), "{shown}");
@@ -222,7 +227,7 @@ fn on_a_terminal_a_person_is_shown_the_action_and_answers_it_there() {
     for (typed, reply) in [(&b"y\n"[..], Reply::Once), (&b"s\n"[..], Reply::Session)] {
         let host = host(&[(0x11, State::Pending)]);
         host.canned.set(|state| state.events = vec![said("let me\n"), event(0x11)]);
-        let shown = at_a_terminal(&host, b"n\ny\ns\n", typed);
+        let shown = at_a_terminal(&host, b"n\ny\ns\n", &[("", typed)]);
         assert_eq!(
             answers(&host),
             [(id(0x11), sha(SLY), reply)],
@@ -232,13 +237,48 @@ fn on_a_terminal_a_person_is_shown_the_action_and_answers_it_there() {
     }
 }
 
+// Holds P5-61.
+#[test]
+fn a_card_has_four_lines_and_the_details_have_hash_and_bytes() {
+    let host = host(&[(0x11, State::Pending)]);
+    host.canned.set(|state| state.events = vec![said("let me\n"), event(0x11)]);
+    let shown = at_a_terminal(&host, b"", &[("", b"d\n"), ("sha256", b"n\n")]);
+    let (card, details) = shown.split_once("[d]etails: ").unwrap();
+    let card: Vec<&str> = card.lines().skip_while(|line| !line.starts_with("  ? ")).collect();
+    assert_eq!(card.len(), 4, "{shown}");
+    assert!(card[0].contains("mail; to: a\\u{200b}b\\u{202e}moc"), "{shown}");
+    assert!(card[1].starts_with("    why:     outside the plan"), "{shown}");
+    assert!(card[2].starts_with("    matched: to = a\\u{200b}b"), "{shown}");
+    assert!(card[3].contains("[y]es once / [s]ession / [n]o"), "{shown}");
+    let hash: String = sha(SLY).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert!(details.contains(&hash) && details.contains("standard.ask"), "{shown}");
+    assert!(shown.contains("denied: it was not run"), "{shown}");
+    assert_eq!(answers(&host), [(id(0x11), sha(SLY), Reply::Deny)]);
+}
+
+// Holds P5-60, P5-71.
+#[test]
+fn a_yes_to_an_action_that_is_not_shown_whole_shows_it_first() {
+    let host = host(&[(0x11, State::Pending)]);
+    let action = format!(r#"{{"args":{{"body":"{}END"}},"tool":"mail"}}"#, "word ".repeat(200));
+    host.canned.set(|state| {
+        state.events = vec![event(0x11)];
+        state.approvals[0].question.action = Text::clip(&action);
+    });
+    let shown = at_a_terminal(&host, b"", &[("", b"y\n"), ("sha256", b"y\n")]);
+    let (card, details) = shown.split_once("sha256").unwrap();
+    assert!(card.contains("characters more") && !card.contains("END"), "{shown}");
+    assert!(details.contains("END"), "{shown}");
+    assert_eq!(answers(&host), [(id(0x11), sha(&action), Reply::Once)], "{shown}");
+}
+
 #[test]
 fn a_question_that_is_answered_elsewhere_is_asked_no_more() {
     let host = host(&[(0x11, State::Pending)]);
     host.canned.set(|state| state.events = vec![said("let me\n"), event(0x11)]);
     let shown = std::thread::scope(|scope| {
         // A line that is not an answer is asked again.
-        let shown = scope.spawn(|| at_a_terminal(&host, b"", b"what?\n"));
+        let shown = scope.spawn(|| at_a_terminal(&host, b"", &[("", b"what?\n")]));
         until("the question is seen", || host.canned.get(|state| state.follows.contains(&2)));
         assert!(host.run(&["approvals", "deny", "11"]).status.success());
         shown.join().unwrap()

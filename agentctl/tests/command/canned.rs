@@ -1,12 +1,13 @@
 //! The answers of the canned host.
 
+use crate::channels::channel_methods;
 use crate::recalled::memory_methods;
 use crate::samples::{
-    AFTER, MESSAGE, TRIED, budget_info, grant, job, key_info, message_info, message_view, model_info, note,
-    process, record, secret_info, session_info, usage_row, user_info,
+    AFTER, MESSAGE, TRIED, budget_info, grant, inspection, job, key_info, message_info, message_view,
+    model_info, note, process, record, secret_info, session_info, usage_row, user_info,
 };
 pub(crate) use crate::samples::{
-    CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, done, label, output, said, tool, tool_end,
+    CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, denied, done, label, output, said, tool, tool_end,
 };
 pub(crate) use crate::state::Canned;
 use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
@@ -17,7 +18,7 @@ use ipc_proto::audit::{
 };
 use ipc_proto::config::{KeySource, UserRole};
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, LogChunk, Probed};
+use ipc_proto::control::{Answer, Ask, Control, ControlError, HostStatus, Inspection, LogChunk, Probed};
 use ipc_proto::credproxy::{
     Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
@@ -61,6 +62,11 @@ impl Control for Canned {
         })
     }
 
+    async fn inspect(self, _: Context, _: Name) -> Answer<Box<Inspection>> {
+        self.guard()?;
+        Ok(Box::new(inspection()))
+    }
+
     async fn restart(self, _: Context, name: Name) -> Answer<()> {
         self.guard()?;
         if manifest::row_named(&name).is_none() {
@@ -99,7 +105,7 @@ impl Control for Canned {
     async fn drift(self, _: Context, name: Name, properties: u16) -> Answer<()> {
         self.guard()?;
         if self.get(|state| state.refuse_drift) {
-            return Err(ControlError::NotAllowed(Name::clip("owner")));
+            return Err(ControlError::NotAllowed(denied("owner")));
         }
         self.set(|state| state.drifts.push((name.to_string(), properties)));
         Ok(())
@@ -121,8 +127,13 @@ impl Control for Canned {
 
     async fn logs(self, _: Context, name: Name, from: Option<u64>, _: u32) -> Answer<LogChunk> {
         self.guard()?;
-        let text = format!("{name} WARN slow\n{name} INFO \u{1b}[2Jready\n");
-        let (told, next) = from.map_or((text.as_str(), text.len() as u64), |next| ("", next));
+        let text = format!(
+            "2026-11-22T01:53:43.081866Z  WARN {name}: slow\n2026-11-22T01:53:44.081866Z  INFO {name}: \u{1b}[2Jready\n"
+        );
+        let (told, next) = match from.filter(|from| *from > 0) {
+            None => (text.as_str(), text.len() as u64),
+            Some(next) => ("", next),
+        };
         Ok(LogChunk { text: Text::clip(told), next })
     }
 
@@ -271,25 +282,7 @@ impl Control for Canned {
         Ok(List::clip([passed(MessageState::Accepted, 1_000), passed(MessageState::Answered, 1_250)]))
     }
 
-    async fn users(self, _: Context) -> Answer<List<UserInfo, 256>> {
-        self.guard().map(|()| List::clip([user_info()]))
-    }
-
-    async fn add_user(
-        self,
-        _: Context,
-        name: Name,
-        role: UserRole,
-        uids: List<u32, 16>,
-        identities: List<Text<256>, 16>,
-    ) -> Answer<UserInfo> {
-        self.guard().map(|()| UserInfo { name, role, uids, identities, configured: false, id: USER })
-    }
-
-    async fn remove_user(self, _: Context, name: Name) -> Answer<()> {
-        self.guard()?;
-        if name.as_str() == "nobody" { Err(ControlError::Router(RouterError::NoUser)) } else { Ok(()) }
-    }
+    channel_methods!();
 
     async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
         self.guard()?;
@@ -510,7 +503,11 @@ impl Control for Canned {
         let to = if reply == Reply::Deny { approval::State::Denied } else { approval::State::Approved };
         (info.state, info.answered_by) = (to, Some(Name::clip("ann")));
         self.set(|state| {
-            state.events.push(TurnEvent::Answered { id, state: to, note: Text::clip("by ann") });
+            state.events.push(TurnEvent::Answered {
+                id,
+                state: to,
+                note: Text::clip(if reply == Reply::Deny { "a person said no" } else { "approved" }),
+            });
             state.events.push(done(End::Answered, "done"));
         });
         Ok(info)

@@ -129,7 +129,7 @@ impl Drop for Started {
 pub(crate) fn agentctl(words: &[&str]) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the program under test, as an operator starts it")]
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentctl"));
-    command.args(words).env_remove("XDG_RUNTIME_DIR").env_remove("CORDON_SOCKET");
+    command.args(words).env_remove("XDG_RUNTIME_DIR").env_remove("CORDON_SOCKET").env_remove("COLUMNS");
     command
 }
 

@@ -7,9 +7,13 @@ mod approving;
 #[cfg(test)]
 mod canned;
 #[cfg(test)]
+mod channels;
+#[cfg(test)]
 mod curating;
 #[cfg(test)]
 mod host;
+#[cfg(test)]
+mod people;
 #[cfg(test)]
 mod probing;
 #[cfg(test)]
@@ -28,3 +32,5 @@ mod shapes;
 mod state;
 #[cfg(test)]
 mod turns;
+#[cfg(test)]
+mod widths;

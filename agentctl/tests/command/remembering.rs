@@ -281,3 +281,31 @@ fn an_import_with_a_wrong_line_sends_nothing_and_names_the_line() {
     assert_eq!(host.json(&["memory", "import", path])["taken"], json!(1), "whatever mark it begins with");
     assert!(host.canned.get(|state| state.memories.iter().any(restored)));
 }
+
+#[test]
+fn a_transcript_of_claude_code_is_captured_as_its_hooks_would() {
+    let host = Host::new(Canned::default());
+    let folder = host.folder.path().join("projects");
+    std::fs::create_dir(&folder).unwrap();
+    let line = |uuid: &str, content: Value| {
+        let message = json!({ "role": "user", "content": content });
+        json!({ "type": "user", "sessionId": "s1", "cwd": "/nowhere/ferry", "uuid": uuid, "message": message }).to_string()
+    };
+    let lines = [
+        line("u1", json!("which light?")),
+        line("u2", json!("<local-command-stdout></local-command-stdout>")),
+    ];
+    std::fs::write(folder.join("s1.jsonl"), lines.join("\n")).unwrap();
+    let path = folder.to_str().unwrap();
+    let counted = host.json(&["memory", "import", path, "--dry-run"]);
+    assert_eq!((&counted["taken"], &counted["sessions"]), (&json!(1), &json!(1)), "{counted}");
+    assert!(host.canned.get(|state| state.memories.is_empty()), "nothing was sent");
+    let taken = host.json(&["memory", "import", path]);
+    assert_eq!((&taken["taken"], &taken["left"]), (&json!(1), &json!(0)), "{taken}");
+    let sent = host.canned.get(|state| match state.memories.last() {
+        Some(MemoryCall::Capture(capture)) => capture.event.clone(),
+        _ => CaptureEvent::Idle,
+    });
+    let CaptureEvent::Message { message, text } = sent else { panic!("{sent:?}") };
+    assert_eq!((message.as_str(), text.as_str()), ("u1", "which light?"));
+}

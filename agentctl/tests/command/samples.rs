@@ -4,7 +4,7 @@ use ipc_proto::api::{KeyInfo, KeyScope};
 use ipc_proto::approval::Grant;
 use ipc_proto::audit::{Action, Event, NOTE, Record, Result3, Serial};
 use ipc_proto::config::UserRole;
-use ipc_proto::control::ProcessStatus;
+use ipc_proto::control::{CallFigures, Denied, EndFigures, Inspection, ProcessStatus};
 use ipc_proto::credproxy::{Binding, Lease, LoginInfo, SecretInfo, Verb};
 use ipc_proto::curator::{AnswerType, JobInfo, JobKind, JobState, JobView, Priority};
 use ipc_proto::gate::Tried;
@@ -30,6 +30,11 @@ pub(crate) const CALL: CallId = CallId::from_bytes([4; 16]);
 pub(crate) const USER: UserId = UserId::from_bytes([5; 16]);
 pub(crate) const WORKSPACE: WorkspaceId = WorkspaceId::from_bytes([6; 16]);
 pub(crate) const MEMORY: MemoryId = MemoryId::from_bytes([7; 16]);
+
+/// A refusal of a user who has not this role.
+pub(crate) fn denied(needs: &str) -> Denied {
+    Denied { needs: Name::clip(needs), uid: 1001, user: Some((Name::clip("ann"), Name::clip("guest"))) }
+}
 
 pub(crate) fn label() -> Label {
     Label::of(Trust::Untrusted, Class::Internal, "web")
@@ -150,6 +155,40 @@ pub(crate) fn process(name: &str, pid: u32, generation: u64) -> ProcessStatus {
         p99_us: 300,
         in_flight: 1,
         queue: 2,
+    }
+}
+
+/// A process that was called once over one edge, and ended once.
+pub(crate) fn inspection() -> Inspection {
+    let call = CallFigures {
+        caller: Name::clip("control"),
+        callee: Name::clip("router"),
+        method: Name::clip("queue"),
+        waits: false,
+        calls: 7,
+        rate_milli: 250,
+        errors: 1,
+        refused: 0,
+        abandoned: 0,
+        in_flight: 1,
+        oldest_ms: 40,
+        p50_us: 20,
+        p99_us: 300,
+    };
+    let end = EndFigures {
+        process: Name::clip("router"),
+        at_ms: 1_795_831_413_043,
+        lived_ms: 61_000,
+        ended: 1,
+        code: 9,
+        cause: 3,
+    };
+    Inspection {
+        cpu_ms: Some(30),
+        threads: Some(2),
+        calls: List::clip([call]),
+        ends: List::clip([end]),
+        ..Inspection::default()
     }
 }
 

@@ -1,11 +1,11 @@
 //! The output of every command, in JSON and as text, against a control server that speaks the real interface.
 
-use crate::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, done, output, said};
+use crate::canned::{Canned, MEMORY, SESSION, TURN, USER, WORKSPACE, denied, done, output, said};
 use crate::host::{Host, agentctl, document, stderr, stdout};
+use ipc_proto::Text;
 use ipc_proto::audit::Late;
 use ipc_proto::control::ControlError;
 use ipc_proto::router::{End, RouterError, Task};
-use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -36,16 +36,22 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
     let id = |bytes: [u8; 16]| json!(ipc_proto::ids::TurnId::from_bytes(bytes).to_string());
     for (words, pointer, expected) in [
         ("status", "/host/state", json!("degraded")),
-        ("inspect router", "/row/name", json!("router")),
+        ("inspect router --table", "/row/name", json!("router")),
+        ("inspect router", "/calls/0/method", json!("queue")),
+        ("inspect router", "/ends/0/cause", json!("sent no heartbeat for 10 s")),
+        ("inspect agentd", "/name", json!("agentd")),
         ("inspect router", "/process/queue", json!(2)),
-        ("inspect router", "/last_error", json!("router WARN slow")),
-        ("inspect router", "/edges/called_by/0/process", json!("gate")),
+        ("inspect router", "/last_error", json!("2026-11-22T01:53:43.081866Z  WARN router: slow")),
+        ("inspect router --table", "/edges/called_by/0/process", json!("gate")),
         ("manifest", "/processes/0/name", json!("audit")),
         ("manifest", "/processes/1/network", json!("client")),
         ("events", "/events/0/name", json!("tool.execution.completed")),
         ("events", "/events/0/turn", id(TURN.bytes())),
-        ("logs router", "/logs/0/process", json!("router")),
-        ("logs", "/logs/0/process", json!("agentd")),
+        ("logs router", "/lines/0/process", json!("router")),
+        ("logs", "/lines/0/process", json!("agentd")),
+        ("logs router -n 1", "/lines/0/level", json!("info")),
+        ("logs router --level warn", "/lines/0/level", json!("warn")),
+        ("message list --state delivered", "/messages/0/state", json!("delivered")),
         ("hold router", "/process", json!("router")),
         ("release router", "/command", json!("release")),
         ("session list", "/sessions/0/id", id(SESSION.bytes())),
@@ -181,10 +187,9 @@ fn status_has_exactly_the_fields_that_are_promised() {
 
 #[test]
 fn a_failure_is_a_document_with_a_type_and_a_matching_exit_status() {
-    let name = Name::clip;
     let router = ControlError::Router;
     for (refusal, kind, exit) in [
-        (ControlError::NotAllowed(name("owner")), "not_allowed", 77),
+        (ControlError::NotAllowed(denied("owner")), "not_allowed", 77),
         (router(RouterError::NoUser), "not_allowed", 77),
         (ControlError::NoProcess(Text::clip("router")), "no_process", 1),
         (router(RouterError::NoSession(Text::clip("s1"))), "no_session", 1),

@@ -1,6 +1,6 @@
 //! A turn seen from outside: its stream, its end, Ctrl-C, and a control that restarts in the middle.
 
-use crate::canned::{Canned, WORKSPACE, done, output, said, tool, tool_end};
+use crate::canned::{Canned, WORKSPACE, denied, done, output, said, tool, tool_end};
 use crate::host::{ATTACHED_ID, Host, document, stderr, stdout, until};
 use ipc_proto::Text;
 use ipc_proto::control::ControlError;
@@ -257,7 +257,7 @@ fn a_command_that_cordon_ended_exits_124_or_125() {
         assert_eq!((output.status.code(), pointer(&document(&output), "/ok")), (Some(exit), &json!(false)));
     }
     let host = Host::new(Canned::default());
-    let refusal = ControlError::NotAllowed(ipc_proto::Name::clip("guest"));
+    let refusal = ControlError::NotAllowed(denied("guest"));
     host.canned.set(|state| state.refuse = Some(refusal));
     assert_eq!(host.run(&["sandbox", "run", "--", "x"]).status.code(), Some(125));
 }

@@ -16,8 +16,8 @@ use crate::places::Places;
 use ipc_proto::router::{Run, Typed};
 use ipc_proto::runner_gate::Ending;
 use program::Program;
-use runner::tools::limit;
-use std::cell::Cell;
+use runner::tools::{limit, network};
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender};
 
@@ -52,7 +52,8 @@ pub(crate) async fn run(
     let Program { output, input, mut ended } = program;
     let mut typing = tokio::task::spawn_local(type_in(gate.clone(), input));
     let over = Cell::new(false);
-    let passing = pass(gate, output, &over);
+    let tail = RefCell::new(network::Tail::default());
+    let passing = pass(gate, output, &over, &tail);
     tokio::pin!(passing);
     let mut passed = false;
     let wall = tokio::time::sleep(Duration::from_millis(wall_ms.into()));
@@ -77,6 +78,11 @@ pub(crate) async fn run(
         }
     }
     typing.abort();
+    // A program with a terminal of its own has told the person in its own way.
+    let sentence = tail.borrow().explain(status).filter(|_| run.terminal.is_none());
+    if let Some(sentence) = sentence {
+        gate.output(true, format!("{sentence}\n").as_bytes()).await?;
+    }
     if let Some(reached) = limit::reached(status.into()) {
         gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
     }
@@ -91,7 +97,13 @@ async fn model_of(gate: &Gate) -> Result<String, RunnerFault> {
 
 /// Passes its output on: a slow reader slows it down, as a terminal would. Once it is `over`, earlier output is passed
 /// on to the last byte.
-async fn pass(gate: &Gate, mut output: Receiver<Piece>, over: &Cell<bool>) -> Result<(), RunnerFault> {
+/// `tail` gets the end of it.
+async fn pass(
+    gate: &Gate,
+    mut output: Receiver<Piece>,
+    over: &Cell<bool>,
+    tail: &RefCell<network::Tail>,
+) -> Result<(), RunnerFault> {
     let mut left = LAST;
     while left > 0 {
         let (error, piece) = match tokio::time::timeout(LINGER, output.recv()).await {
@@ -102,6 +114,7 @@ async fn pass(gate: &Gate, mut output: Receiver<Piece>, over: &Cell<bool>) -> Re
         if over.get() {
             left = left.saturating_sub(piece.len());
         }
+        tail.borrow_mut().push(&piece);
         gate.output(error, &piece).await?;
     }
     Ok(())

@@ -7,9 +7,8 @@
 
 use crate::RunnerFault;
 use crate::gate::within;
-use ipc_proto::router::Task;
+use ipc_proto::PROTOCOL_VERSION;
 use ipc_proto::runner_gate::{FRAME_BOUND, RunnerGateRequest, RunnerGateResponse, Work, method};
-use ipc_proto::{Blob, List, PROTOCOL_VERSION, Text};
 use manifest::Process;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -44,8 +43,6 @@ impl Asking {
         let said = [&hello[..], &length.to_le_bytes(), &question].concat();
         let mut stream = UnixStream::from(socket);
         stream.write_all(&said).map_err(|_| RunnerFault::GateGone)?;
-        // The waiting peer runs first, before this process makes the rest, where both share a core.
-        std::thread::yield_now();
         stream.set_nonblocking(true)?;
         Ok(Self(stream))
     }
@@ -117,39 +114,26 @@ fn read_answer(answer: &[u8]) -> Result<Work, RunnerFault> {
     }
 }
 
-/// Reads a made-up answer, while there is time: its code is in memory then when a real one comes.
-///
-/// # Errors
-/// None that the answer to a question could not have as well.
-pub(crate) fn rehearse() -> Result<(), RunnerFault> {
-    let work = least(Task::Put { path: Text::clip("a"), bytes: Blob::default() });
-    let answer = Response { request_id: FIRST, message: Ok(RunnerGateResponse::Work(Ok(work))) };
-    read_answer(&encode(&answer, FRAME_BOUND)?).map(|work| drop(std::hint::black_box(work)))
-}
-
-/// Work with nothing beside it.
-fn least(task: Task) -> Work {
-    Work {
-        task,
-        prompt: Text::clip("a"),
-        messages: List::default(),
-        tools: List::default(),
-        tool_calls: 0,
-        tool_failures: 0,
-        wall_ms: 0,
-        tool_ms: List::default(),
-        engine: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::router::Task;
     use ipc_proto::runner_gate::GateError;
+    use ipc_proto::{List, Text};
     use tarpc::ServerError;
 
     fn work() -> Work {
-        least(Task::Get { path: Text::clip("a") })
+        Work {
+            task: Task::Get { path: Text::clip("a") },
+            prompt: Text::clip("a"),
+            messages: List::default(),
+            tools: List::default(),
+            tool_calls: 0,
+            tool_failures: 0,
+            wall_ms: 0,
+            tool_ms: List::default(),
+            engine: None,
+        }
     }
 
     fn answer(request_id: u64, message: Result<RunnerGateResponse, ServerError>) -> Vec<u8> {

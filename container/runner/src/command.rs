@@ -6,7 +6,7 @@ use crate::places::Places;
 use ipc_proto::Text;
 use ipc_proto::runner_gate::Ending;
 use nix::errno::Errno;
-use runner::tools::limit;
+use runner::tools::{limit, network};
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -52,9 +52,13 @@ pub(crate) async fn run(
     read(true, child.stderr.take(), pieces)?;
     let wall = Duration::from_millis(wall_ms.into());
     let ends = tokio::task::spawn_blocking(move || child.wait());
-    match tokio::time::timeout(wall, pass(gate, heard, ends)).await {
+    let mut tail = network::Tail::default();
+    match tokio::time::timeout(wall, pass(gate, heard, ends, &mut tail)).await {
         Ok(status) => {
             let status = code(status?);
+            if let Some(sentence) = tail.explain(status) {
+                gate.output(true, format!("{sentence}\n").as_bytes()).await?;
+            }
             if let Some(reached) = limit::reached(status.into()) {
                 gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
             }
@@ -103,6 +107,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> io::Result<Child> {
         // By its own name: the kernel reports the place where it is mounted.
         .env("PWD", &places.workspace)
         .env("LANG", "C.UTF-8")
+        .envs(network::ENVIRONMENT)
         .current_dir(&places.workspace)
         .process_group(0)
         .stdin(Stdio::null())
@@ -132,11 +137,12 @@ pub(crate) fn read(
 }
 
 /// Passes output on until both streams have ended; returns the command's exit. A process that it left may hold its
-/// streams open for as long as it likes: then until nothing has come for a while.
+/// streams open for as long as it likes: then until nothing has come for a while. `tail` gets the end of the output.
 async fn pass(
     gate: &Gate,
     mut heard: Receiver<Piece>,
     mut ends: JoinHandle<io::Result<ExitStatus>>,
+    tail: &mut network::Tail,
 ) -> Result<ExitStatus, RunnerFault> {
     let (mut left, mut status) = ([OUTPUT; 2], None);
     loop {
@@ -150,7 +156,10 @@ async fn pass(
             () = tokio::time::sleep(LINGER), if status.is_some() => None,
         };
         match (piece, status) {
-            (Some(piece), _) => give(gate, &mut left, &piece).await?,
+            (Some(piece), _) => {
+                tail.push(&piece.1);
+                give(gate, &mut left, &piece).await?;
+            }
             (None, Some(status)) => return Ok(status),
             (None, None) => return Ok(ends.await.map_err(io::Error::other)??),
         }

@@ -68,18 +68,10 @@ fn run() -> Result<(), RunnerFault> {
     // agentd learns about this jail by the listener alone; no tool inherits this.
     drop(notices);
     let asking = Asking::begin(socket, row.process)?;
-    // Whatever work will need is made while there is none: a turn then waits for none of it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tasks = tokio::task::LocalSet::new();
     let connection = asking.connection()?;
-    let gate = tasks.block_on(&runtime, async {
-        let gate = Gate::over(connection);
-        // The task that drives the calls runs once, so that its memory is there.
-        tokio::task::yield_now().await;
-        gate
-    })?;
-    asking::rehearse()?;
-    touch_memory();
+    let gate = tasks.block_on(&runtime, async { Gate::over(connection) })?;
     let work = asking.answered()?;
     let done = tasks.block_on(&runtime, perform(&sealed, row, &gate, work, &places));
     // Tasks that still run, such as a command that took too long or one whose gate is gone, are not waited for: they
@@ -87,14 +79,6 @@ fn run() -> Result<(), RunnerFault> {
     drop(tasks);
     runtime.shutdown_background();
     done
-}
-
-/// Has the kernel map the stack that work uses, eight pages, and as much of the heap: not page by page during the work.
-/// The allocator keeps freed memory.
-#[inline(never)]
-fn touch_memory() {
-    std::hint::black_box([0_u8; 32 * 1024]);
-    drop(std::hint::black_box(vec![1_u8; 32 * 1024]));
 }
 
 /// The row that agentd launched this for, by the name that it gave it.
@@ -137,10 +121,7 @@ async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places
         }
         Task::Run(_) => Ending::NotStarted,
     };
-    gate.finish(ending).await?;
-    // The notified peer runs first, before this process takes itself apart, where both share a core.
-    std::thread::yield_now();
-    Ok(())
+    gate.finish(ending).await
 }
 
 /// A failure of a person's own command, put or get.

@@ -17,12 +17,15 @@ macro_rules! from_number {
 }
 
 mod layout;
+mod measure;
 mod states;
 
 use crate::process::Process;
 pub use layout::{check_words, state_words, violation_words};
+pub use measure::{Gauge, LABEL, Measure, MethodCalls, Worker, label, label_text};
 pub use states::{
-    Answer, Ended, Failure, Holder, HostState, ListenerKind, Mode, ProcessState, RecordState, SelfCheck,
+    Answer, EndCause, Ended, Failure, Holder, HostState, ListenerKind, Mode, ProcessState, RecordState,
+    SelfCheck,
 };
 
 /// Bytes of one frame.
@@ -126,6 +129,11 @@ pub enum Kind {
     Record = 51,
     /// From router: a workspace was removed, and the folder that the host made for it goes. words[0..2] workspace id.
     Remove = 52,
+    /// From a process: a figure of its own, as [`Measure`] reads it. agentd passes it on to control and gateway.
+    Measure = 54,
+    /// To control: the process `peer` ended. words[0] when (unix ms), words[1] how ([`Ended`]), words[2] the code of that,
+    /// words[3] an [`EndCause`], words[4] how long it lived, ms.
+    ProcessEnded = 55,
 }
 
 /// The word of [`Kind::HostState`] that is 1 while the vault waits for its passphrase.
@@ -144,7 +152,7 @@ pub const LAUNCH_ATTACHED: u64 = 1;
 
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Heartbeat,
     Launch, Kill, Attach, Attached, Forget, Restart, Hold, Release, Shutdown, Failing, SetDeadline, Freeze, Thaw, Disk, Clock, Probe, Probed,
-    Violation, Listening, Recorded, Locked, Record, Remove);
+    Violation, Listening, Recorded, Locked, Record, Remove, Measure, ProcessEnded);
 
 /// The end of an edge that a descriptor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

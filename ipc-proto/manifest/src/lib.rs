@@ -13,6 +13,7 @@ pub mod schemas;
 pub mod settings;
 pub mod syscalls;
 mod table;
+pub mod users;
 
 pub use process::{Process, is_actor};
 pub use row::{

@@ -25,6 +25,8 @@ macro_rules! processes {
             Model 7 "model" [model ModelClient ModelRequest];
             /// Users, sessions, inbox, transcript, outbox.
             Router 8 "router" [router RouterClient RouterRequest];
+            /// Speaks with Telegram for the accounts of the configuration.
+            Telegram 16 "channel@telegram" [];
             /// Makes vectors of texts by a model of this machine.
             Embedder 15 "embedder" [embedder EmbedderClient EmbedderRequest];
             /// The reference monitor.
@@ -78,6 +80,22 @@ impl Process {
     #[must_use]
     pub const fn is_runner(self) -> bool {
         matches!(self, Self::Runner | Self::AgentRunner)
+    }
+
+    /// The file name of its program, beside agentd's own.
+    #[must_use]
+    pub const fn program(self) -> &'static str {
+        match self {
+            Self::AgentRunner => Self::Runner.name(),
+            Self::Telegram => "telegram",
+            other => other.name(),
+        }
+    }
+
+    /// Returns true if it speaks with a messaging platform.
+    #[must_use]
+    pub const fn is_channel(self) -> bool {
+        matches!(self, Self::Telegram)
     }
 
     /// The process with this number, as it stands in a fixed-size command.

@@ -55,7 +55,8 @@ impl Row {
 }
 
 /// The commands that every process may send agentd.
-pub const COMMON_COMMANDS: &[Kind] = &[Kind::Ready, Kind::Heartbeat, Kind::Failing, Kind::Listening];
+pub const COMMON_COMMANDS: &[Kind] =
+    &[Kind::Ready, Kind::Heartbeat, Kind::Measure, Kind::Failing, Kind::Listening];
 
 /// A row that may do nothing: what a row of the table does not name, it does not have.
 pub(crate) const NOTHING: Row = Row {

@@ -29,9 +29,9 @@ pub struct Database {
 
 /// Every database. The test `a_fresh_hosts_databases_are_of_the_versions_that_the_table_says` holds the numbers.
 pub const DATABASES: &[Database] = &[
-    Database { process: Process::Memory, file: "memory.db", version: 7 },
-    Database { process: Process::Router, file: "queue.db", version: 8 },
-    Database { process: Process::Model, file: "ledger.db", version: 3 },
+    Database { process: Process::Memory, file: "memory.db", version: 1 },
+    Database { process: Process::Router, file: "queue.db", version: 1 },
+    Database { process: Process::Model, file: "ledger.db", version: 1 },
     Database { process: Process::Curator, file: "jobs.db", version: 1 },
 ];
 

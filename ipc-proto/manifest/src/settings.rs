@@ -9,15 +9,17 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The first bytes of a document.
-pub const MAGIC: [u8; 8] = *b"CRDNCFG5";
-/// Bytes before the first section.
-pub const HEAD: usize = 165;
+pub const MAGIC: [u8; 8] = *b"CRDNCFG6";
+/// Bytes before the first section: those before the ids, the ids, and those after them.
+pub const HEAD: usize = IDS + 8 * PROCESSES + 7;
+/// Bytes before the first id.
+const IDS: usize = 38;
 /// Most bytes of one section.
 pub const SECTION_BOUND: usize = 8 << 20;
 /// Most bytes of a document: what agentd reads at most.
 pub const DOCUMENT_BOUND: usize = 32 << 20;
 /// Processes that have a uid: all but agentd, by number from 1.
-pub const PROCESSES: usize = 15;
+pub const PROCESSES: usize = Process::ALL.len() - 1;
 /// Ids that belong to the host from its base on, where no users are installed for it.
 pub const ID_RANGE: u32 = 256;
 /// Distance from the base to the first runner slot's uid.
@@ -183,8 +185,9 @@ fn mask_holds(mask: u32) -> bool {
         && has(Process::Memory) == has(Process::Curator)
         // Embedder serves memory alone.
         && (has(Process::Memory) || !has(Process::Embedder))
-        // Web without dialer reaches nothing.
+        // Without dialer, web and channels reach nothing.
         && (has(Process::Dialer) || !has(Process::Web))
+        && (has(Process::Dialer) || !has(Process::Telegram))
 }
 
 /// Each process's section, as it stands in the document.
@@ -352,7 +355,7 @@ mod tests {
             log_json: true,
             runner_slots: 64,
             warm_runners: 8,
-            enabled: 0b1111_1111_1111_1110,
+            enabled: Process::ALL.into_iter().skip(1).map(bit).sum(),
             slot_base: 780_064,
             wall_ms: 120_000,
             rotate_bytes: 8 << 20,
@@ -384,7 +387,8 @@ mod tests {
             assert_eq!(back, settings);
             assert_eq!(parts.get(Process::Gate), Some(b"gate".as_slice()));
             assert_eq!(parts.get(Process::Runner), None);
-            assert_eq!(back.ids(Process::Runner), Some((780_014, 913)));
+            let number = u32::from(Process::Runner.number());
+            assert_eq!(back.ids(Process::Runner), Some((780_000 + number, 899 + number)));
             assert_eq!(back.ids(Process::Agentd), None);
             assert_eq!((back.slot(63), back.slot(64)), (Some(780_127), None));
         }
@@ -394,11 +398,15 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..14], *b"CRDNCFG5\x03\x01\x40\x00\x08\x00");
-        assert_eq!([14, 18, 22, 26].map(word), [0b1111_1111_1111_1110, 780_064, 120_000, 8 << 20]);
-        assert_eq!([30, 34, 38, 94, 98, 154].map(word), [64, 16_384, 780_001, 780_015, 900, 914]);
-        assert_eq!(bytes[158..161], [6, 0x90, 0x1f]);
-        assert_eq!(word(161), 13);
+        assert_eq!(bytes[..14], *b"CRDNCFG6\x03\x01\x40\x00\x08\x00");
+        assert_eq!([14, 18, 22, 26].map(word), [settings().enabled, 780_064, 120_000, 8 << 20]);
+        assert_eq!([30, 34].map(word), [64, 16_384]);
+        let (gids, listen) = (IDS + 4 * PROCESSES, IDS + 8 * PROCESSES);
+        let count = u32::try_from(PROCESSES).unwrap();
+        let ends = [780_001, 780_000 + count, 900, 899 + count];
+        assert_eq!([IDS, gids - 4, gids, listen - 4].map(word), ends);
+        assert_eq!(bytes[listen..listen + 3], [6, 0x90, 0x1f]);
+        assert_eq!(word(listen + 3), count - 2, "no runner has a section");
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 
@@ -425,7 +433,7 @@ mod tests {
             Settings { runner_slots: 193, ..good },
             Settings { warm_runners: 65, ..good },
             Settings { enabled: good.enabled | 1, ..good },
-            Settings { enabled: good.enabled | 1 << 16, ..good },
+            Settings { enabled: good.enabled | 1 << (PROCESSES + 1), ..good },
             Settings { enabled: good.enabled & !bit(Process::Gate), ..good },
             Settings { enabled: good.enabled & !bit(Process::Dialer), ..good },
             Settings { enabled: good.enabled & !bit(Process::Memory) & !bit(Process::Curator), ..good },
@@ -452,7 +460,8 @@ mod tests {
             );
         }
         let bytes = encode(&good, &sections(&good)).unwrap();
-        for (at, value) in [(8, 4), (9, 2), (158, 5), (158, 0)] {
+        let listen = IDS + 8 * PROCESSES;
+        for (at, value) in [(8, 4), (9, 2), (listen, 5), (listen, 0)] {
             let mut bytes = bytes.clone();
             bytes[at] = value;
             assert!(matches!(decode(&bytes), Err(Refused::Field(_))), "byte {at}");

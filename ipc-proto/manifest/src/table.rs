@@ -4,7 +4,7 @@
 use crate::command::{Kind, ListenerKind};
 use crate::process::Process::{
     AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Embedder, Gate, Gateway, Memory, Model, Router,
-    Runner, Scanner, Web,
+    Runner, Scanner, Telegram, Web,
 };
 use crate::row::{
     ACTOR, Access, Inherited, Limits, MODEL_FILES, NOTHING, Network, Open, Place, Row, own, system, to,
@@ -12,7 +12,7 @@ use crate::row::{
 use crate::syscalls::{
     ACCEPT, BASE, CHILDREN, CODE, DATABASE, DESCRIPTORS, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS,
     LIST, LOOPBACK, MODES, NODELAY, OLDER, OPEN, PAIRS, PASS, READ, RECORD, REPLACE, SELF, SIGNALS, TERMINAL,
-    TIMES, TREE, YIELD,
+    TIMES, TREE,
 };
 
 /// Every process's row, in order of start.
@@ -73,10 +73,12 @@ pub const TABLE: &[Row] = &[
         inherits: &[Inherited::KeyPage, Inherited::Credential],
         optional: true,
         serves: &[
+            to(&[Web, Model, Gate], "requests, with the secrets of the hosts they go to", &["request"]),
+            to(&[Web, Model, Gate, Telegram], "the replies to a caller's own requests", &["next", "close"]),
             to(
-                &[Web, Model, Gate],
-                "requests, with the secrets of the hosts they go to",
-                &["request", "next", "close"],
+                &[Telegram],
+                "an account's requests to its platform, and proofs of who sent something",
+                &["channel_request", "open_stream", "push", "pull", "close_stream", "verify"],
             ),
             to(&[Scanner], "the host's own secrets are known when text holds them", &["fingerprints"]),
             to(
@@ -158,8 +160,8 @@ pub const TABLE: &[Row] = &[
         does: "users, sessions, the durable inbox, transcript and outbox; asks agentd for runners",
         user: "cordon-router",
         opens: &[own("the queue database")],
-        syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE, &YIELD],
-        config: &["log", "router", "user", "agent", "engine"],
+        syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
+        config: &["log", "router", "user", "agent", "engine", "channel"],
         commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Forget, Kind::SetDeadline],
         serves: &[
             to(
@@ -170,6 +172,7 @@ pub const TABLE: &[Row] = &[
                     "step",
                     "emit",
                     "finish",
+                    "postpone",
                     "ask",
                     "answer_of",
                     "typed",
@@ -193,11 +196,30 @@ pub const TABLE: &[Row] = &[
                     "create_key", "keys", "revoke_key", "approvals", "approval", "answer", "grants",
                     "revoke", "call", "identify", "submit", "steer", "follow", "cancel", "type_in",
                     "sessions", "session", "end_session", "messages", "message", "recall", "requeue",
-                    "pause", "stop", "queue", "trace", "users", "add_user", "remove_user", "agents",
-                    "workspaces", "remove_workspace", "events",
+                    "pause", "stop", "queue", "trace", "users", "add_user", "edit_user", "remove_user",
+                    "agents", "workspaces", "remove_workspace", "events", "channels", "channel",
+                    "pause_channel", "set_group", "pairings", "approve_pairing", "refuse_pairing",
+                    "create_link", "link_user", "unlink_user", "deliveries", "resend",
+                ],
+            ),
+            to(
+                &[Telegram],
+                "messages in and answers out, each for an account of the caller's own platform",
+                &[
+                    "channel_open", "channel_accept", "channel_claim", "channel_plan", "channel_done",
+                    "channel_turns", "channel_preview", "channel_follow", "channel_press", "channel_report",
                 ],
             ),
         ],
+        ..NOTHING
+    },
+    Row {
+        process: Telegram,
+        does: "speaks with Telegram's servers by way of credproxy; parses what they send, and keeps nothing",
+        user: "cordon-telegram",
+        syscalls: &[&BASE, &LINKS],
+        config: &["log", "channel"],
+        optional: true,
         ..NOTHING
     },
     Row {

@@ -2,7 +2,7 @@
 
 use manifest::syscalls::Condition;
 use manifest::{Network, Place, Process, TABLE, syscalls};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 // Holds P2-01.
 #[test]
@@ -51,8 +51,8 @@ fn every_process_has_its_own_user_and_none_is_root() {
 // Holds P2-01.
 #[test]
 fn every_process_has_an_id_of_its_own_and_keeps_it() {
-    let ids: Vec<_> = TABLE.iter().map(|row| (row.process.name(), row.process.id())).collect();
-    let given = [
+    let ids: BTreeMap<_, _> = TABLE.iter().map(|row| (row.process.name(), row.process.id())).collect();
+    for (name, id) in [
         ("audit", 1),
         ("dialer", 2),
         ("credproxy", 3),
@@ -61,6 +61,7 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("web", 6),
         ("model", 7),
         ("router", 8),
+        ("channel@telegram", 16),
         ("embedder", 15),
         ("gate", 9),
         ("curator", 14),
@@ -68,8 +69,11 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("control", 10),
         ("runner", 11),
         ("runner@agent", 13),
-    ];
-    assert_eq!(ids, given, "what a process keeps is its own by this id: a new process takes the next");
+    ] {
+        assert_eq!(ids.get(name), Some(&id), "files belong to the id of {name}");
+    }
+    let numbers: BTreeSet<u8> = ids.into_values().collect();
+    assert!(numbers.into_iter().eq((1_u8..).take(TABLE.len())), "a new process takes the next free id");
 }
 
 #[test]
@@ -353,5 +357,21 @@ fn no_row_but_the_runner_s_has_memory_that_can_be_executed_nor_signals_another()
             assert!(!syscalls::allows(row, "tgkill", &[pid, pid, signal, 0, 0, 0], 7));
         }
         assert!(!syscalls::allows(row, "kill", &[7, 6, 0, 0, 0, 0], 7));
+    }
+}
+
+// Holds P10-04.
+#[test]
+fn a_channel_reaches_router_and_credproxy_alone_and_opens_nothing() {
+    for channel in TABLE.iter().filter(|row| row.process.is_channel()) {
+        assert!(channel.opens.is_empty() && channel.serves.is_empty() && channel.network == Network::None);
+        for callee in TABLE.iter().map(|row| row.process) {
+            let reached = matches!(callee, Process::Router | Process::Credproxy);
+            assert_eq!(manifest::edge(channel.process, callee), reached, "{}", callee.name());
+        }
+        for (method, callers) in manifest::row(Process::Router).into_iter().flat_map(manifest::Row::methods) {
+            let own = method.starts_with("channel_");
+            assert_eq!(callers.contains(&channel.process), own, "{method}");
+        }
     }
 }

@@ -30,12 +30,17 @@ fn silent(quiet: &Quiet) -> String {
     format!("{}: {} if {when}", quiet.name, quiet.errno)
 }
 
-/// Every row with its groups, and every group with its rules, in order of name.
+/// The groups that every process has. A row with no other has no line.
+const LEAST: [&str; 2] = ["base", "links"];
+
+/// Every row with more than the least groups, and every group with its rules, in order of name.
 fn profiles() -> String {
     let (mut text, mut groups): (String, BTreeMap<&str, &Group>) = Default::default();
     for row in TABLE {
         let names: Vec<&str> = row.syscalls.iter().map(|group| group.name).collect();
-        let _ = writeln!(text, "{}: {}", row.process.name(), names.join(" "));
+        if names != LEAST {
+            let _ = writeln!(text, "{}: {}", row.process.name(), names.join(" "));
+        }
         groups.extend(row.syscalls.iter().map(|group| (group.name, *group)));
     }
     for (name, group) in groups {

@@ -1,5 +1,6 @@
 //! The configuration of `model`: `[model]`, `[budget]` and every `[provider.NAME]`. Pure data.
 
+use crate::config::key::{flag, number, section, texts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -15,46 +16,27 @@ pub struct Model {
     pub budget: Budget,
 }
 
-/// `[model]`: how models are asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asking {
-    /// `[model.route]`: of each task its models, in the order in which they are asked.
-    pub route: BTreeMap<String, Vec<String>>,
-    /// True if `offline/reader` answers for a task whose models have all failed.
-    pub offline_fallback: bool,
-    /// Times that a request is made again.
-    pub retries: u32,
-    /// Seconds within which an answer must begin, and between its pieces.
-    pub timeout_s: u32,
-    /// Tokens of an answer whose request says nothing of it.
-    pub output_tokens: u32,
-    /// Temperature in thousandths of a request that says nothing of it; the provider's own if none.
-    pub temperature: Option<u16>,
-    /// Texts at which an answer ends whose request names none.
-    pub stop: Vec<String>,
-}
-
-impl Asking {
-    /// Times that a request is made again.
-    pub const RETRIES: u32 = 3;
-    /// Seconds of silence.
-    pub const TIMEOUT_S: u32 = 120;
-    /// Tokens of an answer.
-    pub const OUTPUT_TOKENS: u32 = 4096;
-}
-
-impl Default for Asking {
-    fn default() -> Self {
-        Self {
-            route: BTreeMap::new(),
-            offline_fallback: false,
-            retries: Self::RETRIES,
-            timeout_s: Self::TIMEOUT_S,
-            output_tokens: Self::OUTPUT_TOKENS,
-            temperature: None,
-            stop: Vec::new(),
-        }
+section! {
+    /// `[model]`: how models are asked.
+    pub struct Asking in "model", read by [Model] {
+        /// If true, `offline/reader` answers for a task whose models have all failed, and the answer says so. It is not a chat
+        /// model.
+        offline_fallback: bool = flag(false),
+        /// How often a request is repeated after a transient failure: after 1 second, doubling to 30, or when the provider
+        /// says. Text of a failed attempt is void.
+        retries: u32 = number(0..=10, 3),
+        /// Seconds within which an answer must begin, all attempts with one model together, and within which its next piece
+        /// must come.
+        timeout_s: u32 = number(1..=120, 120),
+        /// The most tokens of an answer if the request sets no limit; at most the model's own limit.
+        output_tokens: u32 = number(256..=200_000, 4096),
+        /// Stop texts of requests that set none.
+        stop: Vec<String> = texts("stop", 8),
+        ..
+        /// `[model.route]`: the models of each task, in the order in which they are asked.
+        route: BTreeMap<String, Vec<String>>,
+        /// The temperature, in thousandths, of a request that sets none; none for the provider's own.
+        temperature: Option<u16>,
     }
 }
 

@@ -28,6 +28,7 @@ fn place(bytes: &mut Vec<u8>, at: &At) {
         At::Query { name } => (1, name.as_str(), ""),
         At::Segment => (2, "", ""),
         At::Field { name } => (3, name.as_str(), ""),
+        At::Login => (4, "", ""),
     };
     bytes.push(kind);
     put(bytes, name.as_bytes());
@@ -130,7 +131,7 @@ mod tests {
     fn words() -> impl Strategy<Value = (String, Parts, Option<u64>, Option<u64>)> {
         let text = || "[ab\0]{0,3}";
         let texts = || proptest::collection::vec(text(), 0..3);
-        let places = proptest::collection::vec((0..4_u8, text(), text()), 0..3);
+        let places = proptest::collection::vec((0..5_u8, text(), text()), 0..3);
         let bound = (texts(), proptest::collection::vec(0..6_usize, 0..3), texts(), places);
         (text(), bound, proptest::option::of(0..3_u64), proptest::option::of(0..3_u64))
     }
@@ -140,6 +141,7 @@ mod tests {
             0 => At::Header { name: Name::clip(name), prefix: Text::clip(prefix) },
             1 => At::Query { name: Name::clip(name) },
             2 => At::Segment,
+            4 => At::Login,
             _ => At::Field { name: Name::clip(name) },
         });
         Binding {

@@ -13,37 +13,44 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum RouterError {
     /// No such turn, or it has ended.
-    #[error("no such turn")]
+    #[error("no such turn: it has ended, or is another user's; `agentctl message list` shows your messages")]
     NoTurn,
     /// No such session of this user; the user's latest session names are listed.
-    #[error("no such session; there are: {0}")]
+    #[error("no such session; name one of: {0}")]
     NoSession(Text<512>),
     /// The session has ended.
     #[error("this session has ended; use another name")]
     SessionOver,
     /// No such message.
-    #[error("no such message")]
+    #[error("no such message of yours; `agentctl message list` shows them")]
     NoMessage,
     /// No such user, or this uid is nobody's.
-    #[error("no such user")]
+    #[error(
+        "no such user; `agentctl user list` names the users, and an owner adds one with `agentctl user add NAME \
+         --uid UID`"
+    )]
     NoUser,
     /// No such agent; the valid names are listed.
-    #[error("no such agent; there are: {0}")]
+    #[error("no such agent; name one of: {0}")]
     NoAgent(Text<512>),
     /// No such workspace.
-    #[error("no such workspace")]
+    #[error("no such workspace of yours; `agentctl workspace list` shows them")]
     NoWorkspace,
     /// An old session keeps its own agent or workspace.
-    #[error("this session already has another agent or workspace")]
+    #[error(
+        "this session already has another agent or workspace; use another session name, or leave both out"
+    )]
     Taken,
     /// The message has no part, or is over a bound.
     #[error(
-        "the message is empty, or over its bound of {TEXT_BOUND} bytes of text and {IMAGES_BOUND} of images"
+        "the message is empty, or over its bound of {TEXT_BOUND} bytes of text and {IMAGES_BOUND} of images; send \
+         it in parts"
     )]
     BadMessage,
     /// It shows images to this agent, which sees none; nothing was accepted.
     #[error(
-        "agent {0} takes no images, and nothing was accepted: an engine answers for it, or a model without vision (`agentctl model list` shows which have it)"
+        "agent {0} takes no images, and nothing was accepted: an engine answers for it, or a model without vision \
+         (`agentctl model list` shows which have it)"
     )]
     NoVision(Name),
     /// Nothing answers in this session, so nothing can be said into it.
@@ -54,11 +61,12 @@ pub enum RouterError {
     BadWords,
     /// The engine that answers takes nothing in on its way.
     #[error(
-        "this engine cannot be steered: {0} takes in nothing before it has answered; send it as a message, which is answered next"
+        "this engine cannot be steered: {0} takes in nothing before it has answered; send it as a message, which is \
+         answered next"
     )]
     NotSteered(Name),
     /// A user of this name exists, or is configured.
-    #[error("a user of this name exists or is configured")]
+    #[error("a user of this name exists or is configured; use another name (`agentctl user list`)")]
     UserExists,
     /// Too many messages wait; nothing was accepted.
     #[error("busy: {waiting} messages wait; try again in {retry_s} s")]
@@ -77,7 +85,9 @@ pub enum RouterError {
         most: u32,
     },
     /// Less is free on the disk than is kept; nothing was accepted.
-    #[error("disk: {free_mib} MiB free, {kept_mib} are kept; nothing was accepted")]
+    #[error(
+        "disk: {free_mib} MiB free, {kept_mib} are kept; nothing was accepted; make room, and it goes on by itself"
+    )]
     NoRoom {
         /// MiB that are free.
         free_mib: u32,
@@ -86,23 +96,30 @@ pub enum RouterError {
     },
     /// It, or its place on the record, could not be made durable; nothing was accepted or done.
     #[error(
-        "the queue or the record cannot be written (disk full or failing, or audit away); nothing was accepted"
+        "the queue or the record cannot be written (disk full or failing, or audit away); nothing was accepted; \
+         `agentctl status` says why"
     )]
     NotDurable,
     /// The step's number is neither the next one nor that of the same step.
-    #[error("the step does not follow the ones that are kept")]
+    #[error("the step does not follow the stored ones; wait, the turn is tried again by itself")]
     BadStep,
     /// A session that has not ended works in it.
-    #[error("a session that has not ended works in this workspace")]
+    #[error(
+        "a session that has not ended works in this workspace; end it first: `agentctl session end NAME`"
+    )]
     InUse,
     /// The name is not of the form [`USER_NAME`], a uid or identity is somebody else's or reserved, or there are 256 users.
-    #[error("no such user can be: the name is not {}, or a uid or identity is somebody else's", USER_NAME)]
+    #[error(
+        "no such user can be: the name is not {}, or a uid or identity is another user's; give others (`agentctl \
+         user list`)",
+        USER_NAME
+    )]
     BadUser,
     /// No such approval, or not this person's to see.
-    #[error("no such approval")]
+    #[error("no such approval; `agentctl approvals list` shows those that wait")]
     NoApproval,
     /// It is not waiting any more.
-    #[error("this approval is {0} already; nothing was changed")]
+    #[error("this approval is {0} already; nothing was changed; ask the agent again for another question")]
     NotPending(approval::State),
     /// The answer names another action than the one that is asked.
     #[error("the hash is not that of the action; show it again and answer what it shows now")]
@@ -114,38 +131,53 @@ pub enum RouterError {
         waiting: u32,
     },
     /// Only the owner may answer this one.
-    #[error("only the owner may answer this one")]
+    #[error(
+        "only an owner may answer this one; ask one of them (`agentctl approvals list` shows it to owners)"
+    )]
     OwnerOnly,
     /// This one is given once only.
-    #[error("this action is approved each time; no grant for the session can be given")]
+    #[error("this action is approved each time; approve it once, without a grant for the session")]
     NotGrantable,
     /// A call was to be released that no person approved.
-    #[error("the call has no approval that can be claimed")]
+    #[error("the call has no approval that can be claimed; ask the agent again")]
     NotApproved,
     /// No such call, or not this person's to see.
-    #[error("no such call")]
+    #[error("no such call; `agentctl message show ID` lists the calls of a message")]
     NoCall,
     /// It has begun, or is over.
-    #[error("this message is {} already and cannot be taken back; cancel its turn to end it", .0.name())]
+    #[error(
+        "this message is {} already and cannot be taken back; end its turn: `agentctl stop --session NAME`",
+        .0.name()
+    )]
     TooLate(MessageState),
     /// No key of this host, or it was revoked or has ended; or this uid is nobody's.
-    #[error("the key is not one of this host, was revoked or has ended")]
+    #[error(
+        "the key is not one of this host, was revoked or has ended; make another: `agentctl key create NAME`"
+    )]
     NoKey,
     /// The key's scope does not reach this.
-    #[error("this key may not use this; it may use: {0}")]
+    #[error("this key may not use this; use one of: {0}")]
     NotInScope(Text<512>),
     /// A key of this name is in use, or there are as many as there may be.
-    #[error("a key of this name is in use, or there are {KEYS} keys already")]
+    #[error(
+        "a key of this name is in use, or there are {KEYS} keys already; use another name, or revoke one: `agentctl \
+         key revoke NAME`"
+    )]
     KeyExists,
     /// It is no dead letter.
-    #[error("this message is {}: only what failed or is quarantined can be put into the queue again", .0.name())]
+    #[error(
+        "this message is {}: only what failed or is quarantined can be put into the queue again; send its text as a \
+         new message",
+        .0.name()
+    )]
     NotDead(MessageState),
     /// The key's name is not printable or is kept for who has no key, or it would have ended before it was made.
     #[error(
-        "no such key can be: its name is 1 to 48 letters, digits, `-`, `_`, `.` and `@` and not `peer`, and it ends later than now"
+        "no such key can be; give a name of 1 to 48 letters, digits, `-`, `_`, `.` and `@` and not `peer`, and an end \
+         later than now"
     )]
     BadKey,
     /// The client's name of its message already stands for another message.
-    #[error("this Idempotency-Key was used with another message")]
+    #[error("this Idempotency-Key was used with another message; send this one with another key")]
     KeyReused,
 }

@@ -77,8 +77,7 @@ pub enum Step {
         text: Text<MESSAGE_TEXT>,
         /// The calls that it asks for.
         calls: List<Released, 32>,
-        /// The thoughts, where the provider wants them back with the results; empty in steps of an earlier release.
-        #[serde(default)]
+        /// The thoughts, where the provider wants them back with the results.
         thoughts: List<Thought, THOUGHTS>,
     },
     /// The tools that the turn will need were named from trusted texts alone; what is not among them asks once
@@ -135,8 +134,7 @@ pub struct Released {
     pub verdict: CallVerdict,
     /// Index of the decision in the record.
     pub record: u64,
-    /// The grounds of the verdict; empty in steps of an earlier release.
-    #[serde(default)]
+    /// The grounds of the verdict.
     pub why: Why,
 }
 
@@ -302,6 +300,17 @@ pub enum End {
     OverLimit(Limit),
     /// The message was said into this turn, which has taken it in.
     TakenIn(TurnId),
+}
+
+/// An obstacle for which a turn waits in the queue. Its message is not to blame, so the message becomes no dead letter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Obstacle {
+    /// A budget is used up, and resets by itself.
+    Budget,
+    /// The vault is locked, or a provider's key is missing or refused.
+    Key,
+    /// A process is held or away; its name.
+    Process(Name),
 }
 
 /// A limit of a jail as a whole.

@@ -7,7 +7,7 @@ use crate::files::{PROMPT_BOUND, read_prompt};
 use crate::keys::{MEMORY_TOOLS, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
-use ipc_proto::config::{Agent, AgentLimits, Model, Service};
+use ipc_proto::config::{Agent, Model, Service};
 use ipc_proto::engine::Engine;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,7 +52,6 @@ pub fn resolve(file: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> B
 }
 
 fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
-    let limits = view.table("limits");
     let (model, engine) = (model(view, known, problems), engines::of_agent(view, known.engines, problems));
     Agent {
         sees: engine.is_none() && sees(&model, known.asked),
@@ -63,17 +62,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         blocks_own_words: view.word("own_words") == "block",
         memory: memory(view, known, problems),
         memory_tokens: view.number("memory_tokens"),
-        limits: AgentLimits {
-            tool_calls: limits.number("tool_calls"),
-            tool_failures: limits.number("tool_failures"),
-            seconds: limits.number("seconds"),
-            cpu_seconds: limits.number("cpu_seconds"),
-            run_seconds: limits.number("run_seconds"),
-            run_cpu_seconds: limits.number("run_cpu_seconds"),
-            output_tokens: limits.number("output_tokens"),
-            model_calls_per_hour: limits.number("model_calls_per_hour"),
-            same_call: limits.number("same_call"),
-        },
+        limits: view.table("limits").section(problems),
         engine,
     }
 }

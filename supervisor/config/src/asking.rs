@@ -40,12 +40,8 @@ pub fn asking(file: &View<'_>, models: &[String], problems: &mut Problems) -> As
     let temperature = view.millionths("temperature").map(|millionths| millionths / THOUSANDTH);
     Asking {
         route: chains.filter(|(_, chain)| !chain.is_empty()).collect(),
-        offline_fallback: view.flag("offline_fallback"),
-        retries: view.number("retries"),
-        timeout_s: view.number("timeout_s"),
-        output_tokens: view.number("output_tokens"),
         temperature: temperature.and_then(|thousandths| u16::try_from(thousandths).ok()),
-        stop: view.texts("stop").into_iter().map(|(_, text)| text).collect(),
+        ..view.section(problems)
     }
 }
 

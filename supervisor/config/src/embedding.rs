@@ -23,11 +23,10 @@ pub fn local(view: &View<'_>, base: &Path, own_ids: bool, problems: &mut Problem
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let name = hidden(&folder, own_ids).map_or_else(|| hashed(&folder), Err);
     match name {
-        Ok(name) => Some(Embedder {
-            folder: folder.to_string_lossy().into_owned(),
-            name,
-            idle_seconds: view.number("idle_seconds"),
-        }),
+        Ok(name) => {
+            let folder = folder.to_string_lossy().into_owned();
+            Some(Embedder { folder, name, ..view.section(problems) })
+        }
         Err(what) => {
             let valid =
                 "a folder with config.json of a BERT, tokenizer.json or vocab.txt, and model.safetensors";

@@ -145,12 +145,22 @@ pub const HOST_VALUE: Form = Form {
 
 /// A person on a channel.
 pub const IDENTITY: Form = Form {
-    valid: "`CHANNEL:PLATFORM-ID`, such as `telegram:1234`, of at most 256 bytes without spaces",
+    valid: "`PLATFORM:NAME:ID`, such as `telegram:main:1234`, of at most 256 bytes without spaces",
     shown: true,
     holds: |text| {
         let plain = |id: &str| !id.is_empty() && !id.chars().any(|c| c.is_control() || c.is_whitespace());
         let parts = text.split_once(':').is_some_and(|(channel, id)| name(channel, b"-_", 63) && plain(id));
         parts && text.len() <= 256
+    },
+};
+
+/// A sender or a group, by the platform's own id.
+pub const PLATFORM_ID: Form = Form {
+    valid: "the platform's own id, such as `1234` or `-1001234`, of at most 128 bytes without spaces",
+    shown: true,
+    holds: |text| {
+        let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        plain && !text.is_empty() && text.len() <= 128 && !text.starts_with('@')
     },
 };
 
@@ -393,6 +403,7 @@ mod tests {
                 ],
             ),
             (&HOST_VALUE, &["a.b", "a.b:8080", "[::1]:1", "127.0.0.1"], &["", "A.b", "a/b", "a:b", "*"]),
+            (&PLATFORM_ID, &["1234", "-1001234"], &["", "@ann", "a b", "a\n"]),
             (&IDENTITY, &["telegram:1234", "a:b:c"], &["telegram", ":1", "telegram:", "a:b c", "a:\u{1b}"]),
         ];
         for (form, good, bad) in cases {

@@ -32,14 +32,12 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Served {
         problems.add(view.line("listen"), &view.key("listen"), what, "nothing here");
     }
     let listen = listen.filter(|_| gateway);
-    let texts = |key| view.texts(key).into_iter().map(|(_, text)| text);
+    let hosts = view.texts("hosts").into_iter().map(|(_, text)| text);
     let names = |at: Loopback| ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{}", at.port));
     let own = config::Gateway {
         listen: listen.map(|at| at.address().to_string()),
-        origins: texts("origins").collect(),
-        hosts: listen.into_iter().flat_map(names).chain(texts("hosts")).collect(),
-        max_body: view.number("max_body"),
-        requests_per_minute: view.number("requests_per_minute"),
+        hosts: listen.into_iter().flat_map(names).chain(hosts).collect(),
+        ..view.section(problems)
     };
     Served { gateway, listen, own }
 }

@@ -1,14 +1,16 @@
-//! The table of keys: every key of `cordon.toml` with its type, range, default and meaning, and the processes that get it.
+//! The table of keys: every key of `cordon.toml` with its type, range, default and meaning, and the processes that get it. A key
+//! that a process reads as it stands in the file is declared with its section, below `ipc-proto/src/config`; the others stand here.
 //!
 //! Validation, defaults, the reference in `docs/reference/configuration.md` and the man page all come from here; a key that is not
 //! here is an unknown key. It holds no logic.
 
 mod audit;
 mod calls;
-mod curator;
+mod channels;
 mod engines;
 mod gateway;
 mod host;
+mod memory;
 mod models;
 mod people;
 mod policy;
@@ -16,12 +18,14 @@ mod services;
 mod tool;
 mod web;
 
-use crate::forms::{MODEL_PART, NAME, TOOL};
+use crate::forms::{CONTACT, MODEL, MODEL_PART, NAME, ORIGIN, PATTERN, STOP, TOOL};
 use crate::kind::{Kind, Preset};
+use ipc_proto::config::{self, Keyed, Rule};
 use manifest::Process;
+use std::sync::LazyLock;
 
 /// One key.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// Its path. A part in capitals stands for a name of the writer's choice, a part with `[]` for one table of an array.
     pub path: &'static str,
@@ -80,25 +84,82 @@ pub const WILDCARDS: &[Wildcard] = &[
     Wildcard { part: "PROCESS", kind: Kind::Word(LOGGING), max: 16 },
 ];
 
-/// Every key, by the files of this folder.
-const FILES: [&[Key]; 12] = [
-    host::KEYS,
-    people::KEYS,
-    engines::KEYS,
-    services::KEYS,
-    calls::KEYS,
-    models::KEYS,
-    web::KEYS,
-    policy::KEYS,
-    curator::KEYS,
-    gateway::KEYS,
-    audit::KEYS,
-    tool::KEYS,
+/// A part of the table.
+enum Part {
+    /// Keys of this folder.
+    Own(&'static [Key]),
+    /// Keys that a section declares.
+    Declared(&'static [config::Key]),
+}
+
+/// Every key, in the order of the reference.
+const PARTS: &[Part] = &[
+    Part::Own(host::KEYS),
+    Part::Own(people::KEYS),
+    Part::Declared(config::AgentLimits::KEYS),
+    Part::Own(people::LIMITS),
+    Part::Own(engines::KEYS),
+    Part::Own(services::KEYS),
+    Part::Own(channels::KEYS),
+    Part::Own(memory::PROVIDER),
+    Part::Declared(config::Memory::KEYS),
+    Part::Own(memory::MODEL),
+    Part::Declared(config::Finding::KEYS),
+    Part::Own(memory::FOLDER),
+    Part::Declared(config::Embedder::KEYS),
+    Part::Declared(config::Router::KEYS),
+    Part::Own(calls::KEYS),
+    Part::Own(models::ROUTE),
+    Part::Declared(config::Asking::KEYS),
+    Part::Own(models::BUDGET),
+    Part::Own(web::KEYS),
+    Part::Declared(config::Policy::KEYS),
+    Part::Own(policy::KEYS),
+    Part::Declared(config::Curator::KEYS),
+    Part::Own(gateway::KEYS),
+    Part::Declared(config::Gateway::KEYS),
+    Part::Declared(config::RelayLimits::KEYS),
+    Part::Own(audit::KEYS),
+    Part::Own(tool::KEYS),
 ];
+
+/// The forms of declared keys, by the names that those use.
+const FORMS: &[(&str, Kind)] = &[
+    ("contact", Kind::Text(&CONTACT)),
+    ("model", Kind::Text(&MODEL)),
+    ("name", Kind::Text(&NAME)),
+    ("origin", Kind::Text(&ORIGIN)),
+    ("pattern", Kind::Text(&PATTERN)),
+    ("stop", Kind::Text(&STOP)),
+];
+
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let keys = PARTS.iter().map(|part| match part {
+        Part::Own(keys) => keys.to_vec(),
+        Part::Declared(keys) => keys.iter().map(declared).collect(),
+    });
+    keys.flatten().collect()
+});
+
+fn declared(key: &config::Key) -> Key {
+    let (kind, preset) = match key.rule {
+        Rule::Number { min, max, default } => (Kind::Number { min, max }, Preset::Number(default)),
+        Rule::Decimal { max, default } => (Kind::Decimal { max }, Preset::Millionths(default.into())),
+        Rule::Flag { default } => (Kind::Flag, Preset::Flag(default)),
+        Rule::Text { form } => (*form_named(form), Preset::Nothing),
+        Rule::Texts { form, max } => (Kind::List { of: form_named(form), max }, Preset::List(&[])),
+    };
+    Key { path: key.path, kind, preset, seen_by: key.seen_by, means: key.means.trim() }
+}
+
+/// The form with this name. A name that is not in the list accepts nothing, and fails a test.
+fn form_named(name: &str) -> &'static Kind {
+    FORMS.iter().find(|(form, _)| *form == name).map_or(&Kind::Word(&[]), |(_, kind)| kind)
+}
 
 /// Every key.
 pub fn all() -> impl Iterator<Item = &'static Key> {
-    FILES.into_iter().flatten()
+    KEYS.iter()
 }
 
 /// Every process that gets a section, and agentd.
@@ -167,6 +228,12 @@ mod tests {
             }
             assert!(key.means.ends_with('.'), "{}", key.path);
         }
+    }
+
+    #[test]
+    fn every_declared_form_has_its_check() {
+        let kinds = all().map(|key| if let Kind::List { of, .. } = key.kind { *of } else { key.kind });
+        assert!(kinds.into_iter().all(|kind| !matches!(kind, Kind::Word([]))));
     }
 
     #[test]

@@ -59,6 +59,19 @@ pub enum Preset {
 }
 
 impl Preset {
+    /// The default as the section of a process has it.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        match self {
+            Self::Required | Self::Nothing => Json::Null,
+            Self::Number(number) => Json::from(*number),
+            Self::Millionths(millionths) => Json::from(*millionths),
+            Self::Flag(flag) => Json::from(*flag),
+            Self::Text(text) => Json::from(*text),
+            Self::List(items) => items.iter().map(|item| Json::from(*item)).collect(),
+        }
+    }
+
     /// The default as TOML, as the reference shows it.
     #[must_use]
     pub fn toml(&self) -> String {

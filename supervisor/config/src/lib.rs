@@ -9,6 +9,7 @@ pub mod agents;
 pub mod args;
 pub mod asking;
 pub mod audit;
+pub mod channels;
 pub mod curator;
 pub mod embedding;
 pub mod engines;

@@ -4,6 +4,7 @@ use crate::accounts::Accounts;
 use crate::agents::{self, Known};
 use crate::asking;
 use crate::audit;
+use crate::channels::{self, Channels};
 use crate::curator;
 use crate::embedding;
 use crate::engines;
@@ -21,8 +22,8 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Log, LogFormat, Memory, Policy, RelayLimits,
-    Router, Scanner, Section, Service, User,
+    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Log, LogFormat, Memory, NoKeys, Policy,
+    RelayLimits, Router, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -96,8 +97,10 @@ pub struct Plan {
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
-    /// The section of router; users and agents are here.
+    /// The section of router; users, agents and channels are here.
     pub router: Router,
+    /// `[channel.NAME]`, as the processes of the platforms get it.
+    pub channels: Channels,
     /// The state directory.
     pub state_dir: String,
     /// The file, for messages that name it.
@@ -114,8 +117,7 @@ impl Plan {
         let memory = file.table("memory");
         let local = embedding::local(&file.table("embedder"), folder, host.own_ids, problems);
         let embedder = embedding::embedder(&memory, &outside, local.as_ref(), problems);
-        let memory = (memory.word("provider") != "none")
-            .then(|| remembering(&memory, embedder.clone(), &machine.state_dir));
+        let memory = remembering(&memory, embedder.clone(), &machine.state_dir, problems);
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
         let gateway = gateway::resolve(file, problems);
@@ -140,7 +142,9 @@ impl Plan {
         let agents = agents::resolve(file, &known, problems);
         users::run_by(machine.owner, file, problems);
         let users = users::resolve(file, &host, problems);
-        let router = router(file, host.slots, machine.owner, (users, agents), problems);
+        let channels = channels::resolve(file, &agents, &mut outside, problems);
+        let own = router(file, host.slots, machine.owner, (users, agents), problems);
+        let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
         let format = if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text };
         let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
@@ -160,17 +164,18 @@ impl Plan {
             gateway,
             policy,
             tools,
-            relay: relay(file),
+            relay: relay(file, problems),
             services,
             router,
+            channels,
             state_dir,
             file: machine.file.clone(),
         }
     }
 
-    /// Returns true if `process` has a row.
+    /// Returns true if `process` is started. One whose row is optional is started only where a section asks for it.
     #[must_use]
-    pub const fn enabled(&self, process: Process) -> bool {
+    pub fn enabled(&self, process: Process) -> bool {
         match process {
             Process::Agentd => false,
             Process::Memory | Process::Curator => self.memory.is_some(),
@@ -178,7 +183,8 @@ impl Plan {
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
             Process::Gateway => self.gateway.gateway,
-            _ => true,
+            Process::Telegram => self.channels.accounts.contains_key(&process),
+            other => manifest::row(other).is_some_and(|row| !row.optional),
         }
     }
 
@@ -225,7 +231,6 @@ impl Plan {
             Process::Audit => self.json(process, self.audit),
             Process::Dialer => self.json(process, self.outside.dialer.clone()),
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
-            Process::Scanner => self.json(process, Scanner {}),
             Process::Memory => self.json(process, self.memory.clone().unwrap_or_default()),
             Process::Web => self.json(process, self.web.own.clone()),
             Process::Model => self.json(process, self.outside.model.clone()),
@@ -236,12 +241,16 @@ impl Plan {
                 None => Ok(None),
             },
             Process::Curator => self.json(process, self.curator.clone()),
+            Process::Telegram => {
+                self.json(process, self.channels.accounts.get(&process).cloned().unwrap_or_default())
+            }
             Process::Gateway => self.json(process, self.gateway.own.clone()),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
                 let (state_dir, file) = (self.state_dir.clone(), self.file.clone());
                 self.json(process, Control { state_dir, file, owner_uid, finding: self.finding.clone() })
             }
+            _ => self.json(process, NoKeys {}),
         }
     }
 
@@ -263,10 +272,10 @@ impl Plan {
     }
 }
 
-fn relay(file: &View<'_>) -> RelayLimits {
+fn relay(file: &View<'_>, problems: &mut Problems) -> RelayLimits {
     let gateway = file.table("gateway");
-    let streams_per_key = u16::try_from(gateway.number("streams_per_key")).unwrap_or(u16::MAX);
-    RelayLimits { requests_per_minute: gateway.number("requests_per_minute"), streams_per_key }
+    let requests_per_minute = gateway.number("requests_per_minute");
+    RelayLimits { requests_per_minute, ..gateway.section(problems) }
 }
 
 fn levels(log: &View<'_>) -> BTreeMap<&'static str, String> {
@@ -287,8 +296,8 @@ fn router(
     problems: &mut Problems,
 ) -> Router {
     let view = file.table("router");
-    let mut at_most = |key: &str, bound: u32, by: &str| {
-        let number = view.number(key);
+    let own: Router = view.section(problems);
+    let mut at_most = |key: &str, number: u32, bound: u32, by: &str| {
         // A default is adapted to the values in the file.
         if view.given(key).is_some() && number > bound {
             let what = format!("{number} is over `{by}`, which is {bound}");
@@ -296,54 +305,43 @@ fn router(
         }
         number.min(bound)
     };
-    let turns_at_once = at_most("turns_at_once", u32::from(slots), "host.runner_slots");
-    let queue_total = view.number("queue_total");
-    let queue_per_session = at_most("queue_per_session", queue_total, "router.queue_total");
-    let queue_per_user = at_most("queue_per_user", queue_total, "router.queue_total");
+    let turns_at_once = at_most("turns_at_once", own.turns_at_once, u32::from(slots), "host.runner_slots");
+    let total = (own.queue_total, "router.queue_total");
+    let queue_per_session = at_most("queue_per_session", own.queue_per_session, total.0, total.1);
+    let queue_per_user = at_most("queue_per_user", own.queue_per_user, total.0, total.1);
     // Each turn that waits for a person keeps its runner, and so a slot besides those of running turns.
     let turns_asking = u32::from(slots).saturating_sub(turns_at_once).min(turns_at_once.saturating_mul(3));
-    let turns_per_user = at_most("turns_per_user", turns_at_once, "router.turns_at_once");
+    let turns_per_user = at_most("turns_per_user", own.turns_per_user, turns_at_once, "router.turns_at_once");
     Router {
         users,
         agents,
         owner_uid,
         queue_per_session,
         queue_per_user,
-        queue_total,
         turns_at_once,
         turns_per_user,
         turns_asking,
+        ..own
     }
 }
 
 /// The search settings for the processes that search memory for others.
 fn finding(memory: &View<'_>, curator: &Curator, problems: &mut Problems) -> Finding {
-    let rerank = memory.flag("rerank");
-    if rerank && curator.model.is_none() {
+    let finding: Finding = memory.section(problems);
+    if finding.rerank && curator.model.is_none() {
         let what = "there is no model to do it";
         problems.add(memory.line("rerank"), &memory.key("rerank"), what, "`[curator] model` with it");
     }
-    let small = |key| u8::try_from(memory.number(key)).unwrap_or(u8::MAX);
-    let (rerank_top, rerank_seconds) = (small("rerank_top"), small("rerank_seconds"));
-    Finding { embedder: curator.embedder.clone(), rerank, rerank_top, rerank_seconds }
+    Finding { embedder: curator.embedder.clone(), ..finding }
 }
 
-/// The section of memory.
-fn remembering(view: &View<'_>, embedder: Option<String>, state_dir: &str) -> Memory {
-    let texts = |key| view.texts(key).into_iter().map(|(_, text)| text).collect();
-    Memory {
-        max_rows: view.number("max_rows"),
-        max_episodic: view.number("max_episodic"),
-        max_semantic: view.number("max_semantic"),
-        episodic_days: view.number("episodic_days"),
-        retention_days: view.number("retention_days"),
-        max_mib: view.number("max_mib"),
-        max_owner_mib: view.number("max_owner_mib"),
-        ignored_tools: texts("ignored_tools"),
-        min_output_length: view.number("min_output_length"),
-        max_index_entries: u16::try_from(view.number("max_index_entries")).unwrap_or(u16::MAX),
-        sensitive_patterns: texts("sensitive_patterns"),
-        embedder,
-        database: format!("{state_dir}/memory/memory.db"),
-    }
+/// The section of memory; none without a memory.
+fn remembering(
+    view: &View<'_>,
+    embedder: Option<String>,
+    state_dir: &str,
+    problems: &mut Problems,
+) -> Option<Memory> {
+    let database = format!("{state_dir}/memory/memory.db");
+    (view.word("provider") != "none").then(|| Memory { embedder, database, ..view.section(problems) })
 }

@@ -3,22 +3,18 @@
 use crate::problem::Problems;
 use crate::view::View;
 use ipc_proto::config::{Autonomy, Policy};
+use std::collections::BTreeSet;
 
 /// Reads it.
 #[must_use]
 pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Policy {
     let view = file.table("policy");
-    let mut contacts = Vec::new();
+    let policy: Policy = view.section(problems);
+    let mut seen = BTreeSet::new();
     for (n, (line, contact)) in view.texts("contacts").into_iter().enumerate() {
-        if contacts.contains(&contact) {
-            problems.add(
-                line,
-                &format!("{}[{n}]", view.key("contacts")),
-                "is listed twice",
-                "each value once",
-            );
-        } else {
-            contacts.push(contact);
+        if !seen.insert(contact) {
+            let key = format!("{}[{n}]", view.key("contacts"));
+            problems.add(line, &key, "is listed twice", "each value once");
         }
     }
     let autonomy = match view.word("autonomy").as_str() {
@@ -26,5 +22,5 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Policy {
         "supervised" => Autonomy::Supervised,
         _ => Autonomy::Full,
     };
-    Policy { contacts, approval_seconds: view.number("approval_seconds"), autonomy }
+    Policy { autonomy, ..policy }
 }

@@ -29,6 +29,14 @@ pub struct Outside {
     pub names: Vec<String>,
 }
 
+impl Outside {
+    /// Returns true if the configuration itself names this host: for plain HTTP, or as a private host that is reached over TLS.
+    pub(crate) fn lists(&self, url: &BaseUrl, at: &str) -> bool {
+        let named = |hosts: &[String]| hosts.iter().any(|host| host == at);
+        named(&self.proxy.plain_http) || (url.tls && named(&self.dialer.credproxy_private_hosts))
+    }
+}
+
 /// Reads both.
 #[must_use]
 pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
@@ -78,6 +86,8 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
         credproxy_hosts: hosts.into_iter().collect(),
         loopback_hosts: plain.iter().cloned().collect(),
         web_private_hosts: Vec::new(),
+        credproxy_private_hosts: texts("private_hosts").into_iter().collect(),
+        channel_hosts: Vec::new(),
     };
     let secrets = outside.model.providers.values().filter_map(|provider| provider.secret.clone());
     outside.proxy = Credproxy {
@@ -139,8 +149,9 @@ fn reached(
     };
     let url = BaseUrl::parse(&text)?;
     let at = url.at.text();
-    let listed_plain = plain.contains(&at) || proxy.wrong("plain_http");
-    if let Some(what) = refused(&url, &at, listed_plain) {
+    let private = url.tls && proxy.texts("private_hosts").iter().any(|(_, host)| *host == at);
+    let is_listed = private || plain.contains(&at) || proxy.wrong("plain_http");
+    if let Some(what) = refused(&url, &at, is_listed) {
         let valid = match plain.is_empty() {
             true => {
                 "`https` to a public host, or a loopback host that `credproxy.plain_http` lists".to_owned()
@@ -153,14 +164,14 @@ fn reached(
 }
 
 /// The reason why a request with a secret may not go there, if there is one.
-pub(crate) fn refused(url: &BaseUrl, at: &str, listed_plain: bool) -> Option<String> {
+pub(crate) fn refused(url: &BaseUrl, at: &str, is_listed: bool) -> Option<String> {
     let HostPort { host, .. } = &url.at;
-    if listed_plain {
+    if is_listed {
         None
     } else if url.at.is_loopback() {
         Some(format!("{at} is this machine, and `credproxy.plain_http` does not list it"))
     } else if url.at.is_private() {
-        Some(format!("{host} is a private address, which dialer never connects to"))
+        Some(format!("{host} is a private address, and `credproxy.private_hosts` does not list {at}"))
     } else if url.tls {
         None
     } else {

@@ -58,7 +58,7 @@ fn reached(view: &View<'_>, outside: &mut Outside, problems: &mut Problems) -> O
         problems.add(view.line("base_url"), &view.key("base_url"), what, "no service");
     }
     let (at, plain) = (url.at.text(), &outside.proxy.plain_http);
-    if let Some(what) = refused(&url, &at, plain.contains(&at)) {
+    if let Some(what) = refused(&url, &at, outside.lists(&url, &at)) {
         let also = if plain.is_empty() { String::new() } else { format!(", or one of {}", listed(plain)) };
         let valid = format!("`https` to a public host{also}");
         problems.add(view.line("base_url"), &view.key("base_url"), what, valid);

@@ -4,6 +4,7 @@
 use crate::keys;
 use crate::kind::{Preset, type_of};
 use crate::problem::{Problems, listed, nearest};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -39,6 +40,20 @@ pub enum Value {
     Text(String),
     /// A list.
     List(Vec<Leaf>),
+}
+
+impl Value {
+    /// The value as the section of a process has it.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        match self {
+            Self::Number(number) => Json::from(*number),
+            Self::Millionths(number) => Json::from(*number),
+            Self::Flag(flag) => Json::from(*flag),
+            Self::Text(text) => Json::from(text.as_str()),
+            Self::List(items) => items.iter().map(|item| item.value.json()).collect(),
+        }
+    }
 }
 
 /// A checked value and its line.

@@ -3,7 +3,7 @@
 
 use crate::forms::patterns_hold;
 use crate::problem::Problems;
-use crate::shape::{Entry, Leaf, Table, Value};
+use crate::shape::{Entry, Leaf, Table};
 use crate::view::View;
 use ipc_proto::capability::Capability;
 use serde_json::{Map, Value as Json};
@@ -59,28 +59,17 @@ fn too_large(tool: &View<'_>, problems: &mut Problems) {
 /// A checked table as the JSON of its declaration. Errors in it were reported.
 fn table(table: &Table) -> Json {
     let part = |(name, entry): (&String, &Entry)| match entry {
-        Entry::Leaf(Leaf { value: given, .. }) => Some((name.clone(), value(given))),
+        Entry::Leaf(Leaf { value: given, .. }) => Some((name.clone(), given.json())),
         Entry::Table(inner) => Some((name.clone(), self::table(inner))),
         Entry::Rows(_) | Entry::Wrong(_) => None,
     };
     Json::Object(table.entries.iter().filter_map(part).collect::<Map<_, _>>())
 }
 
-fn value(given: &Value) -> Json {
-    match given {
-        Value::Number(number) => Json::from(*number),
-        Value::Millionths(number) => Json::from(*number),
-        Value::Flag(flag) => Json::from(*flag),
-        Value::Text(text) => Json::from(text.as_str()),
-        Value::List(items) => items.iter().map(|item| value(&item.value)).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::keys;
-    use crate::kind::Preset;
 
     /// The defaults of the interface, by the paths that the table of keys uses.
     fn defaults() -> BTreeMap<String, Json> {
@@ -104,15 +93,7 @@ mod tests {
         let mut expected = defaults();
         for key in keys::all() {
             let Some(path) = key.path.strip_prefix("tool.TOOL.") else { continue };
-            let stated = match key.preset {
-                Preset::Flag(flag) => Json::from(flag),
-                Preset::Number(number) => Json::from(number),
-                Preset::Millionths(number) => Json::from(number),
-                Preset::Text(text) => Json::from(text),
-                Preset::List(items) => items.iter().map(|item| Json::from(*item)).collect(),
-                Preset::Nothing | Preset::Required => Json::Null,
-            };
-            assert_eq!(expected.remove(path), Some(stated), "{path}");
+            assert_eq!(expected.remove(path), Some(key.preset.json()), "{path}");
         }
         assert!(expected.is_empty(), "no key for {expected:?}");
     }

@@ -3,7 +3,10 @@
 
 use crate::keys;
 use crate::kind::Preset;
+use crate::problem::Problems;
 use crate::shape::{Entry, Leaf, Place, Table, Value};
+use ipc_proto::config::{self, Keyed};
+use serde::de::DeserializeOwned;
 
 /// A table of the file, which may be missing.
 #[derive(Clone, Debug)]
@@ -121,6 +124,21 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The section that declares the keys of this table.
+    #[must_use]
+    pub fn section<T: Keyed + DeserializeOwned + Default>(&self, problems: &mut Problems) -> T {
+        let value = |key: &config::Key| {
+            let name = key.path.rsplit('.').next().unwrap_or(key.path);
+            let value = self.given(name).map_or_else(|| self.preset(name).json(), |leaf| leaf.value.json());
+            (name.to_owned(), value)
+        };
+        // A field that is too small for its key's rule is an error of this program, which a test finds.
+        serde_json::from_value(T::KEYS.iter().map(value).collect()).unwrap_or_else(|fault| {
+            problems.add(self.line(""), &self.key(""), fault, "a section");
+            T::default()
+        })
+    }
+
     /// The table itself, if the file has it.
     #[must_use]
     pub const fn written(&self) -> Option<&'a Table> {
@@ -185,5 +203,55 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn key(&self, name: &str) -> String {
         if name.is_empty() { self.place.shown.clone() } else { self.place.at(name, name).shown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::config::{
+        AgentLimits, Curator, Embedder, Finding, Gateway, Key, Memory, Policy, RelayLimits,
+    };
+    use ipc_proto::config::{Router, Rule};
+    use serde_json::{Value as Json, json};
+
+    fn section_of<T: Keyed + DeserializeOwned>(value: fn(&Rule) -> Json) {
+        let name = |key: &Key| key.path.rsplit('.').next().unwrap_or_default().to_owned();
+        let values: Json = T::KEYS.iter().map(|key| (name(key), value(&key.rule))).collect();
+        let section = serde_json::from_value::<T>(values);
+        assert!(section.is_ok(), "[{}]: {:?}", T::TABLE, section.err());
+        assert!(T::KEYS.iter().all(|key| key.path == format!("{}.{}", T::TABLE, name(key))));
+    }
+
+    fn smallest(rule: &Rule) -> Json {
+        let Rule::Number { min, .. } = rule else { return largest(rule) };
+        json!(min)
+    }
+
+    fn largest(rule: &Rule) -> Json {
+        match rule {
+            Rule::Number { max, .. } => json!(max),
+            Rule::Decimal { max, .. } => json!(max * 1_000_000),
+            Rule::Flag { default } => json!(!default),
+            Rule::Text { .. } => json!("x"),
+            Rule::Texts { .. } => json!(["x"]),
+        }
+    }
+
+    #[test]
+    fn every_value_that_a_rule_allows_fits_its_field() {
+        let edges: [fn(&Rule) -> Json; 2] = [smallest, largest];
+        for values in edges {
+            section_of::<AgentLimits>(values);
+            section_of::<Memory>(values);
+            section_of::<Finding>(values);
+            section_of::<Embedder>(values);
+            section_of::<Router>(values);
+            section_of::<config::Asking>(values);
+            section_of::<Curator>(values);
+            section_of::<Policy>(values);
+            section_of::<Gateway>(values);
+            section_of::<RelayLimits>(values);
+        }
     }
 }

@@ -111,7 +111,7 @@ fn keyed(view: &View<'_>, provider: SearchProvider, outside: &mut Outside, probl
             let Some(url) = BaseUrl::parse(&url) else { return };
             let plain = &outside.proxy.plain_http;
             let at = url.at.text();
-            if let Some(what) = refused(&url, &at, plain.contains(&at)) {
+            if let Some(what) = refused(&url, &at, outside.lists(&url, &at)) {
                 let valid = format!("`https` to a public host{}", also(plain));
                 problems.add(view.line("base_url"), &view.key("base_url"), what, valid);
             }

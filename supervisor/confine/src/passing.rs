@@ -6,7 +6,6 @@ use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg, sendmsg,
     socketpair,
 };
-use nix::sys::time::TimeValLike;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Write};
@@ -212,16 +211,6 @@ pub fn sealed_memory(name: &CStr, bytes: &[u8]) -> io::Result<OwnedFd> {
         SealFlag::F_SEAL_WRITE | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_SEAL;
     fcntl(file.as_fd(), FcntlArg::F_ADD_SEALS(seals))?;
     Ok(file.into())
-}
-
-/// Sets how long a blocking receive on this socket waits, seconds.
-///
-/// # Errors
-/// The kernel's error.
-pub fn set_patience(socket: BorrowedFd<'_>, seconds: i64) -> io::Result<()> {
-    let patience = nix::sys::time::TimeVal::seconds(seconds);
-    nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::ReceiveTimeout, &patience)?;
-    Ok(())
 }
 
 #[cfg(test)]

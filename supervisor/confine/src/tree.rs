@@ -1,6 +1,6 @@
 //! A filter as a tree over call numbers. seccompiler compares one number after the other. The kernel runs a filter for every number
-//! when it is installed: for the list of a runner's row this took over a millisecond, for the tree a tenth. The rules on arguments
-//! and the check of the architecture are seccompiler's own.
+//! when it is installed: for the list of a runner's row that takes over 1 ms, for the tree a tenth. The rules on arguments and the
+//! check of the architecture are seccompiler's own.
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, SeccompRule, TargetArch, sock_filter};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// `linux/bpf_common.h`: load a word of the call's data, jump, jump if at least, return a value.
 const LOAD: u16 = 0x20;
 const JUMP: u16 = 0x05;
-const JUMP_IF_EQUAL: u16 = 0x15;
 const JUMP_AT_LEAST: u16 = 0x35;
 const ANSWER: u16 = 0x06;
 /// The words that a conditional jump can step over, less one for a jump that has to be inserted.
@@ -41,67 +40,7 @@ pub(crate) fn compile(
     let mut reversed = Vec::with_capacity(pieces.words.len() + 2 * pieces.begins.len());
     pieces.branch(0, pieces.begins.len(), &mut reversed);
     program.extend(reversed.into_iter().rev());
-    Ok(with_shared_answers(program))
-}
-
-/// The same program with fewer words: a jump to an answer goes to the last equal answer in reach, and unreachable words are removed.
-/// The answers of all alternatives of all calls are then there only a few times.
-fn with_shared_answers(mut program: BpfProgram) -> BpfProgram {
-    for at in 0..program.len() {
-        let ahead = program.get(at + 1..program.len().min(at + 2 + REACH)).unwrap_or_default();
-        let last = |over: u8| {
-            let answer = ahead.get(usize::from(over)).filter(|step| step.code == ANSWER)?;
-            u8::try_from(ahead.iter().rposition(|step| step == answer)?).ok()
-        };
-        let Some(step) = program.get(at).filter(|step| is_conditional(step)) else { continue };
-        let (holds, fails) = (last(step.jt).unwrap_or(step.jt), last(step.jf).unwrap_or(step.jf));
-        if let Some(step) = program.get_mut(at) {
-            (step.jt, step.jf) = (holds, fails);
-        }
-    }
-    without_dead_words(&program)
-}
-
-/// Removes every word that no path reaches.
-fn without_dead_words(program: &[sock_filter]) -> BpfProgram {
-    let mut reached = BTreeSet::from([0]);
-    for (at, step) in program.iter().enumerate() {
-        if reached.contains(&at) {
-            reached.extend(after(at, step).into_iter().flatten());
-        }
-    }
-    let between = |from: usize, to: usize| reached.range(from..to).count().saturating_sub(1);
-    let moved = |(at, step): (usize, &sock_filter)| {
-        let over = |to: Option<usize>| between(at, to.unwrap_or(at));
-        let [one, other] = after(at, step).map(over);
-        if is_conditional(step) {
-            let [jt, jf] = [one, other].map(|over| u8::try_from(over).unwrap_or(u8::MAX));
-            instruction(step.code, jt, jf, step.k)
-        } else if step.code == JUMP {
-            instruction(JUMP, 0, 0, u32::try_from(one).unwrap_or(u32::MAX))
-        } else {
-            step.clone()
-        }
-    };
-    program.iter().enumerate().filter(|(at, _)| reached.contains(at)).map(moved).collect()
-}
-
-/// The words that may follow a word.
-fn after(at: usize, step: &sock_filter) -> [Option<usize>; 2] {
-    let over = |words: usize| Some(at + 1 + words);
-    match step.code {
-        ANSWER => [None; 2],
-        JUMP => [over(usize::try_from(step.k).unwrap_or(usize::MAX / 2)), None],
-        _ if is_conditional(step) => [over(step.jt.into()), over(step.jf.into())],
-        _ => [over(0), None],
-    }
-}
-
-/// Returns true for a conditional jump, `BPF_JMP` of `linux/bpf_common.h`.
-fn is_conditional(step: &sock_filter) -> bool {
-    const CLASS: u16 = 0x07;
-    const JUMPS: u16 = 0x05;
-    step.code & CLASS == JUMPS && step.code != JUMP
+    Ok(program)
 }
 
 /// All numbers from 0 on, in pieces with the same answer. Every process of the host makes its filter before it serves, so all of
@@ -133,7 +72,7 @@ impl Pieces {
                 let said = before.remove(&number);
                 let settled = said.is_some_and(|(when, action)| alternatives(words, when, &answer(&action)));
                 let when = rules.remove(&number).filter(|_| !settled);
-                let settled = settled || when.is_some_and(|when| one_of(words, when, &listed, &otherwise));
+                let settled = settled || when.is_some_and(|when| alternatives(words, when, &listed));
                 if !settled {
                     words.push(otherwise.clone());
                 }
@@ -202,64 +141,13 @@ impl Pieces {
 /// The words that check the arguments of one call: each alternative steps over its answer where it does not hold. Returns true if
 /// one of them always holds.
 fn alternatives(words: &mut BpfProgram, rules: Vec<SeccompRule>, answer: &sock_filter) -> bool {
-    if rules.is_empty() {
-        words.push(answer.clone());
-        return true;
-    }
-    // The word that the last alternative has loaded, if it failed with that word loaded.
-    let mut known = None;
+    let always = rules.is_empty();
     for rule in rules {
-        let asked = BpfProgram::from(rule);
-        let asked = without_entry(&asked);
-        if let Some((load, compare)) = comparison(asked) {
-            words.extend((known.as_ref() != Some(load)).then(|| load.clone()));
-            words.push(compare.clone());
-            known = Some(load.clone());
-        } else {
-            words.extend_from_slice(asked);
-            known = None;
-        }
+        words.extend_from_slice(without_entry(&BpfProgram::from(rule)));
         words.push(answer.clone());
     }
-    false
-}
-
-/// The words of a listed call and the answer if it is not: alternatives that each compare one and the same word have one load and
-/// one answer. Returns true if nothing is left to be answered.
-fn one_of(
-    words: &mut BpfProgram,
-    rules: Vec<SeccompRule>,
-    listed: &sock_filter,
-    otherwise: &sock_filter,
-) -> bool {
-    let asked: Vec<BpfProgram> = rules.iter().cloned().map(BpfProgram::from).collect();
-    let compared: Option<Vec<_>> = asked.iter().map(|rule| comparison(without_entry(rule))).collect();
-    let Some([(load, first), rest @ ..]) = compared.as_deref().filter(|all| all.len() < REACH) else {
-        return alternatives(words, rules, listed);
-    };
-    if rest.iter().any(|(other, _)| other != load) {
-        return alternatives(words, rules, listed);
-    }
-    words.push((*load).clone());
-    let values = std::iter::once(first).chain(rest.iter().map(|(_, compare)| compare));
-    for (compare, over) in values.zip((1..=rest.len() + 1).rev()) {
-        let over = u8::try_from(over).unwrap_or(u8::MAX);
-        words.push(instruction(JUMP_IF_EQUAL, over, 0, compare.k));
-    }
-    words.extend([otherwise.clone(), listed.clone()]);
-    true
-}
-
-/// The load and the comparison of a rule that has only these.
-fn comparison(asked: &[sock_filter]) -> Option<(&sock_filter, &sock_filter)> {
-    match asked {
-        [load, compare]
-            if (load.code, compare.code, compare.jt, compare.jf) == (LOAD, JUMP_IF_EQUAL, 0, 1) =>
-        {
-            Some((load, compare))
-        }
-        _ => None,
-    }
+    words.extend(always.then(|| answer.clone()));
+    always
 }
 
 /// The words of a rule without the two jumps before it, with which seccompiler's own lists step over it: no jump goes back.
@@ -401,14 +289,6 @@ mod tests {
                 "{number} {arguments:?}"
             );
         }
-        let loads = tree.iter().filter(|step| step.code == LOAD).count();
-        assert_eq!(
-            loads,
-            9 + 2,
-            "the architecture, the number, and a word for each that differs from the last"
-        );
-        let answers = tree.iter().filter(|step| step.code == ANSWER).count();
-        assert_eq!(answers, 2, "each once, the other architectures' among them");
     }
 
     #[test]

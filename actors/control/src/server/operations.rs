@@ -4,7 +4,7 @@ use crate::caller::Caller;
 use crate::logs;
 use crate::state::{OperatorState, down, to_the_end};
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::control::{Answer, ControlError, HostStatus, LogChunk};
+use ipc_proto::control::{Answer, ControlError, HostStatus, Inspection, LogChunk};
 use ipc_proto::embedder::{self, is_local};
 use ipc_proto::memory::{self, MemoryError};
 use ipc_proto::{Name, Text};
@@ -63,6 +63,15 @@ impl Caller {
             Ok(Ok(Err(error))) => Some(format!("embedder: {error}")),
             _ => None,
         }
+    }
+
+    /// The figures of one process of this host, or of agentd.
+    pub(crate) fn inspect_process(&self, name: &str) -> Answer<Box<Inspection>> {
+        let known: Vec<Process> =
+            std::iter::once(Process::Agentd).chain(self.state.board.borrow().processes()).collect();
+        let process = known.iter().find(|process| process.name() == name).copied();
+        let process = process.ok_or_else(|| no_process(known.iter().map(|process| process.name())))?;
+        Ok(Box::new(self.state.figures.borrow_mut().inspection(process, Instant::now())))
     }
 
     /// Restarts, holds or releases a process.

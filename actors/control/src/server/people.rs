@@ -28,6 +28,20 @@ impl Caller {
         .await
     }
 
+    /// Changes a user; the router records it first.
+    pub(crate) async fn change_user(
+        &self,
+        name: Name,
+        role: Option<UserRole>,
+        uids: Option<List<u32, 16>>,
+    ) -> Answer<UserInfo> {
+        self.router(&method::edit_user, |router, context| {
+            let (name, uids) = (name.clone(), uids.clone());
+            async move { router.edit_user(context, name, role, uids).await }
+        })
+        .await
+    }
+
     /// Removes a user; the router records it first.
     pub(crate) async fn lose_user(&self, name: Name) -> Answer<()> {
         self.router(&method::remove_user, |router, context| {

@@ -36,7 +36,7 @@ fn marked(url: Text<2048>, at: &At) -> Result<Text<2048>, CredError> {
             let between = if url.contains('?') { '&' } else { '?' };
             Text::new(format!("{url}{between}{name}={PLACEHOLDER}")).map_err(|_| CredError::BadUrl)
         }
-        At::Field { .. } => Err(CredError::NoTrial),
+        At::Field { .. } | At::Login => Err(CredError::NoTrial),
         At::Segment | At::Query { .. } | At::Header { .. } => Ok(url),
     }
 }

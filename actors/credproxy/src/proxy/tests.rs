@@ -1,9 +1,12 @@
 //! The proxy from end to end: a real vault, actor and connections; only recording and dialling are the test's own.
 
 mod bound;
+mod channels;
 mod disguised;
+mod lines;
 mod logins;
 mod pooled;
+mod streams;
 
 use super::*;
 use crate::store::Store;
@@ -92,6 +95,9 @@ impl Lab {
                 (Process::Model, BTreeSet::from(["key".to_owned()])),
                 (Process::Gate, BTreeSet::from(["mail".to_owned()])),
             ]),
+            accounts: channels::accounts(),
+            poll_leases: PollLeases::default(),
+            proofs: Proofs::default(),
             pool: Pool::default(),
             logins: Turns::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE)),

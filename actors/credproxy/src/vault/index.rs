@@ -1,9 +1,8 @@
-//! The contents of the vault as they stand in the sealed body, and the migration of a body of version 1. Pure.
+//! The contents of the vault as they stand in the sealed body. Pure.
 
 use super::fault::VaultFault;
 use crate::envelope::{Envelope, Key};
 use crate::secret::Secret;
-use ipc_proto::Text;
 use ipc_proto::credproxy::{Binding, Lease, binding};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,50 +80,4 @@ impl Entry {
 /// A value opens only as what it was stored as: name, version, binding, lease.
 fn associated(name: &str, version: u64, bound: &Binding, lease: Lease) -> Vec<u8> {
     [&version.to_le_bytes()[..], &binding(name, bound, lease)].concat()
-}
-
-/// The body of version 1: secrets were bound to hosts and to nothing else.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct First {
-    revision: u64,
-    #[serde(rename = "unsealing")]
-    _unsealing: Envelope,
-    secrets: BTreeMap<String, FirstEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FirstEntry {
-    version: u64,
-    hosts: Vec<String>,
-    set_ms: u64,
-    value: Envelope,
-}
-
-/// A body of version 1 as one of this version; every value is sealed anew.
-pub(super) fn from_first(body: &[u8], wrapping: &Key) -> Result<Index, VaultFault> {
-    let first: First = serde_json::from_slice(body).map_err(|_| VaultFault::List)?;
-    let mut index = Index { revision: first.revision, secrets: BTreeMap::new() };
-    for (name, entry) in first.secrets {
-        let associated = first_associated(&name, entry.version, &entry.hosts);
-        let value = entry.value.open(wrapping, &associated).map_err(VaultFault::Sealed)?;
-        let value = Secret::new(value).ok_or(VaultFault::List)?;
-        let hosts = entry.hosts.iter().map(|host| Text::new(host.as_str())).collect::<Result<Vec<_>, _>>();
-        let hosts = hosts.and_then(ipc_proto::List::new).map_err(|_| VaultFault::List)?;
-        let binding = Binding { hosts, ..Binding::default() };
-        let entry =
-            EntryBut { binding, lease: Lease::default(), set_ms: entry.set_ms, revoked: false, spent: 0 };
-        index.put(&name, entry, &value, wrapping)?;
-    }
-    Ok(index)
-}
-
-fn first_associated(name: &str, version: u64, hosts: &[String]) -> Vec<u8> {
-    let mut bytes = version.to_le_bytes().to_vec();
-    for part in std::iter::once(name).chain(hosts.iter().map(String::as_str)) {
-        bytes.extend((part.len() as u64).to_le_bytes());
-        bytes.extend(part.as_bytes());
-    }
-    bytes
 }

@@ -1,9 +1,9 @@
 //! From files to an open vault, or to one that waits for its passphrase. What does not open is left as it is.
 
 use super::fault::VaultFault;
-use super::index::{self, Index};
+use super::index::Index;
 use super::keys::{self, KEY_FILE, NEXT_KEY_FILE, Sources};
-use super::{BODY, BODY_1, HOST_FILE, VAULT_FILE, Vault, body, wrapping, write};
+use super::{BODY, HOST_FILE, VAULT_FILE, Vault, body, wrapping, write};
 use crate::envelope::Key;
 use crate::format::{self, Head, HostId, KeyId, Opener, Stretch, VAULT_BOUND, Whole};
 use crate::master_key::{KeyStore, Slot};
@@ -42,7 +42,7 @@ pub(crate) fn open(store: Arc<Store>, sources: Sources, key_store: KeyStore) -> 
     let sources = Arc::new(sources);
     let Some(file) = read(&store)? else { return first(store, sources, key_store) };
     let whole = format::decode(&file)?;
-    let host = host_of(&store, whole.head.host)?;
+    host_of(&store, Some(whole.head.host))?;
     let key = match whole.head.opener {
         Opener::File => Some(of_file(&store, &whole.head.key)?),
         Opener::Systemd => Some(of_credential(&sources, &whole.head.key)?),
@@ -50,12 +50,8 @@ pub(crate) fn open(store: Arc<Store>, sources: Sources, key_store: KeyStore) -> 
     };
     let Some(key) = key else { return Ok(Held::Locked(Locked { store, sources, key_store, empty: false })) };
     let index = read_index(&whole, &key)?;
-    let head = Head { host: Some(host), ..whole.head };
-    if whole.head.host.is_none() {
-        write(&store, &head, &key, &index)?;
-    }
-    settle(&store, &head);
-    Ok(Held::Open(Box::new(Vault::with(store, sources, key_store, head, &key, index))))
+    settle(&store, &whole.head);
+    Ok(Held::Open(Box::new(Vault::with(store, sources, key_store, whole.head, &key, index))))
 }
 
 /// The first vault of this host.
@@ -76,7 +72,7 @@ fn first(store: Arc<Store>, sources: Arc<Sources>, key_store: KeyStore) -> Resul
             }
         },
     };
-    let head = Head { key: keys::id(&key)?, host: Some(host_of(&store, None)?), opener };
+    let head = Head { key: keys::id(&key)?, host: host_of(&store, None)?, opener };
     let index = Index::default();
     write(&store, &head, &key, &index)?;
     Ok(Held::Open(Box::new(Vault::with(store, sources, key_store, head, &key, index))))
@@ -107,12 +103,12 @@ impl Locked {
         let Some(file) = read(&self.store)? else {
             let stretch = Stretch::fresh()?;
             let key = stretch.key(passphrase)?;
-            let host = Some(host_of(&self.store, None)?);
+            let host = host_of(&self.store, None)?;
             let head = Head { key: keys::id(&key)?, host, opener: Opener::Passphrase(stretch) };
             return Ok(Unlocked { head, key, index: Index::default(), fresh: true });
         };
         let whole = format::decode(&file)?;
-        host_of(&self.store, whole.head.host)?;
+        host_of(&self.store, Some(whole.head.host))?;
         let Opener::Passphrase(stretch) = whole.head.opener else { return Err(VaultFault::NotByPassphrase) };
         let key = stretch.key(passphrase)?;
         if keys::id(&key)? != whole.head.key {
@@ -142,10 +138,6 @@ fn read(store: &Store) -> Result<Option<Vec<u8>>, VaultFault> {
 /// The contents of the body; every value must open.
 fn read_index(whole: &Whole<'_>, key: &Key) -> Result<Index, VaultFault> {
     let (body, wrapping) = (body(key)?, wrapping(key)?);
-    if whole.head.host.is_none() {
-        let list = body.open(BODY_1, whole.body).map_err(VaultFault::Sealed)?;
-        return index::from_first(&list, &wrapping);
-    }
     let list = body.open(&[BODY, whole.written].concat(), whole.body).map_err(VaultFault::Sealed)?;
     let index: Index = serde_json::from_slice(&list).map_err(|_| VaultFault::List)?;
     for (name, entry) in &index.secrets {

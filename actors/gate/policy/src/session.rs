@@ -119,10 +119,4 @@ impl Session {
     pub fn plan(&mut self, tools: impl IntoIterator<Item = String>) {
         self.plan = Some(tools.into_iter().collect());
     }
-
-    /// Returns whether something untrusted is in the context.
-    #[must_use]
-    pub fn is_tainted(&self) -> bool {
-        self.label.trust == Trust::Untrusted
-    }
 }

@@ -2,7 +2,7 @@
 //! label and policy. A call that no rule permits is refused. The decision is durable on the record before anybody is told of it.
 
 use crate::decision::question;
-use crate::decision::record::{alert, event};
+use crate::decision::record::{alert, alert_repeated, event};
 use crate::decision::refusal::Refusal;
 use crate::decision::verdict::{by_policy, has_room, policy_refusal};
 use crate::inspection::scan;
@@ -52,9 +52,11 @@ pub(crate) async fn decide(
         CallVerdict::Refused(_) => "blocked",
         CallVerdict::Asking(_) => "asked",
     };
-    // A success raises its alert once it has happened, a refusal and a question at once.
-    if outcome != "success" {
-        alert(gate, context, &call.tool, outcome).await?;
+    // A success raises its alert once it has happened, a question and most refusals at once.
+    match &judged.refusal {
+        Some(refusal) if refusal.is_ordinary() => alert_repeated(gate, context, &call.tool, outcome).await?,
+        _ if outcome != "success" => alert(gate, context, &call.tool, outcome).await?,
+        _ => {}
     }
     let released = Released { call, verdict: judged.verdict, record, why: judged.why };
     Ok(DecidedCall { released, question: judged.question })

@@ -36,6 +36,20 @@ pub(crate) fn event(
     event
 }
 
+/// Raises an alert about an ordinary refusal, where the tool's capability wants one, once it is repeated in its session.
+pub(crate) async fn alert_repeated(
+    gate: &GateContext,
+    context: &TurnContext,
+    tool: &str,
+    outcome: &str,
+) -> Result<(), GateError> {
+    let Some(capability) = gate.catalogue.get(tool) else { return Ok(()) };
+    if capability.audit.alert_on.iter().any(|wanted| wanted == outcome) {
+        gate.alert_repeated(scan::alert_event(context, tool, "refused repeatedly")).await?;
+    }
+    Ok(())
+}
+
 /// Raises an alert where the tool's capability wants one for this outcome.
 pub(crate) async fn alert(
     gate: &GateContext,

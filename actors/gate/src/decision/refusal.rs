@@ -3,32 +3,50 @@
 /// The reason for which a call is refused. The model and the person are told.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("the agent {agent} does not have the tool {tool}; it has {valid}")]
+    #[error(
+        "the agent {agent} does not have the tool {tool}; use one of: {valid}; the owner adds it in [agent.{agent}] \
+         tools"
+    )]
     NotListed { agent: String, tool: String, valid: String },
-    #[error("[VALIDATION ERROR] {0}")]
+    #[error("[VALIDATION ERROR] {0}; correct the arguments and call it again")]
     Schema(String),
-    #[error("the turn's bound of {0} tool calls is reached")]
+    #[error(
+        "the turn's bound of {0} tool calls is reached; answer with what there is, or have limits.tool_calls of the \
+         agent raised"
+    )]
     TooMany(u32),
-    #[error("{tool} has failed {times} times in a row; it is refused for the rest of this turn")]
+    #[error(
+        "{tool} has failed {times} times in a row and is refused for the rest of this turn; use another tool, or \
+         answer with what there is"
+    )]
     Failing { tool: String, times: u32 },
     #[error(
         "this turn has called {tool} with exactly these arguments {times} times; the same call again is refused. Go on \
          with what these calls gave back, or try something else"
     )]
     Same { tool: String, times: u32 },
-    #[error("the arguments hold what must never leave the prompt")]
+    #[error("the arguments hold what must never leave the prompt; leave it out")]
     Canary,
-    #[error("the arguments hold a secret of the host")]
+    #[error("the arguments hold a secret of the host; use http_call or oauth_call with the secret's name")]
     HeldSecret,
-    #[error("{reason} [{policies}]")]
-    Policy { reason: String, policies: String },
-    #[error("a person must be asked, and the action is too long to be shown")]
+    #[error("{reason} [{policies}]; {remedy}")]
+    Policy { reason: String, policies: String, remedy: String },
+    #[error("a person must be asked, and the action is too long to be shown; do it in smaller steps")]
     Unshowable,
-    #[error("disk: {free_mib} MiB free, {kept_mib} are kept; nothing new takes effect until there is room")]
+    #[error(
+        "disk: {free_mib} MiB free, {kept_mib} are kept; nothing new takes effect; make room, and it goes on by \
+         itself"
+    )]
     NoRoom { free_mib: u32, kept_mib: u32 },
 }
 
 impl Refusal {
+    /// Returns true if one such refusal is ordinary, so that only a repeated one is an alert: a model tried a tool, an address or
+    /// arguments that it may not have. A canary or a secret of the host in the arguments never is.
+    pub(crate) const fn is_ordinary(&self) -> bool {
+        !matches!(self, Self::Canary | Self::HeldSecret)
+    }
+
     /// The fixed phrase for the record, without content.
     pub(crate) const fn phrase(&self) -> &'static str {
         match self {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// Memory did not answer.
-    #[error("memory is not there")]
+    #[error("memory is held or away; try again later")]
     Gone,
     /// Memory refused.
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub(crate) enum Problem {
     #[error("{0}")]
     Search(RelayError),
     /// The argument is no id.
-    #[error("{0} is not the id of a memory; memory_list shows them")]
+    #[error("{0} is not the id of a memory; use one that memory_list shows")]
     NotAnId(String),
     /// The arguments do not fit each other.
     #[error("{0}")]

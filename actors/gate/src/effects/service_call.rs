@@ -80,9 +80,8 @@ async fn read(mut pull: Pull, bound: usize) -> Body {
 
 /// The outcome where credproxy refused the call, or the service did not answer: then the outcome of a write is unknown.
 fn refused(error: CredError, reads: bool) -> Effect {
-    let sent = matches!(error, CredError::Upstream | CredError::Compressed | CredError::Stalled);
     let mut effect = failed(&error.to_string());
-    if sent && !reads {
+    if !error.never_left() && !reads {
         effect.outcome = Outcome::Unknown;
         UNKNOWN.clone_into(&mut effect.output);
     }
@@ -144,6 +143,7 @@ mod tests {
             (refused(CredError::Stalled, false), Outcome::Unknown),
             (refused(CredError::Upstream, false), Outcome::Unknown),
             (refused(CredError::Upstream, true), Outcome::Error),
+            (refused(CredError::Unsent, false), Outcome::Error),
             (refused(CredError::Compressed, false), Outcome::Unknown),
             (refused(CredError::NotBound, false), Outcome::Error),
             (timed_out(&json!({"method": "POST"})), Outcome::Unknown),

@@ -77,10 +77,15 @@ pub(crate) async fn alert(
     about: &str,
     why: &str,
 ) -> Result<(), GateError> {
+    gate.alert(alert_event(context, about, why)).await
+}
+
+/// The event of an alert in a turn.
+pub(crate) fn alert_event(context: &TurnContext, about: &str, why: &str) -> Event {
     let event = Event::new(Action::Alert, Result3::Blocked).about(about).because(why);
     let mut event = event.in_turn(context.turn.session, context.turn.id);
     event.label = Some(context.session.label.clone());
-    gate.alert(event).await
+    event
 }
 
 /// The scanner's profile for an agent's.

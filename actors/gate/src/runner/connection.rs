@@ -4,7 +4,7 @@
 use crate::effects::result::{CallOutput, accept_and_show};
 use crate::effects::run;
 use crate::runner::active::{Active, Stage};
-use crate::runner::{begin, engine, replies, steering};
+use crate::runner::{begin, engine, obstacle, replies, steering};
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use crate::state::errors::down;
@@ -123,7 +123,11 @@ impl State {
 
     /// Claims the turn and returns its work. An attempt whose answer was saved before needs no runner.
     async fn work(&mut self) -> Result<Work, GateError> {
-        let (active, work) = begin::begin(&self.gate, self.turn, &self.replaced, &self.blocked_on).await?;
+        let begun = begin::begin(&self.gate, self.turn, &self.replaced, &self.blocked_on).await;
+        if let Err(error) = &begun {
+            obstacle::postpone_turn(&self.gate, self.turn, error).await;
+        }
+        let (active, work) = begun?;
         self.active = Some(active);
         work.ok_or(GateError::Over)
     }
@@ -255,7 +259,12 @@ async fn start_reply(
 }
 
 /// Ends the turn with the reason for which the model failed. A missing process ends the attempt alone, and router starts another.
+/// A turn whose message is not to blame waits.
 async fn fail(gate: &GateContext, active: &mut Active, error: &GateError) {
+    if obstacle::postpone(gate, &mut active.attempt, error).await {
+        active.over = true;
+        return;
+    }
     if matches!(error, GateError::Down(_)) {
         return;
     }

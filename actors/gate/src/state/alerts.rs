@@ -16,11 +16,15 @@ const MOST: usize = 256;
 /// The identity of an alert: session, subject and reason.
 type Same = (Option<SessionId>, Option<Name>, Option<Name>);
 
-/// The last alert of one identity, and the number suppressed since.
+/// The ordinary refusals of one identity after which they are an alert.
+const REPEATED: u64 = 3;
+
+/// The last alert of one identity, and the number suppressed since. Before the first alert `at` is the time of the first refusal.
 #[derive(Debug)]
 struct Last {
     at: Instant,
     quiet: u64,
+    raised: bool,
 }
 
 /// The recent alerts.
@@ -38,12 +42,28 @@ impl AlertLimiter {
             }
             last => last.map(|last| last.quiet),
         };
-        self.0.insert(same, Last { at: now, quiet: 0 });
+        self.0.insert(same, Last { at: now, quiet: 0, raised: true });
         if let Some(quiet) = quiet {
             let why = event.reason.as_ref().map_or("", Name::as_str);
             event.reason = Some(Name::clip(&format!("{why}, {quiet} more kept quiet")));
         }
         Some(event)
+    }
+
+    /// The alert to record about an ordinary refusal: none before the third within the quiet time.
+    pub(crate) fn due_repeated(&mut self, event: Event, now: Instant) -> Option<Event> {
+        let same = self.same(&event, now);
+        let refusals = match self.0.get(&same) {
+            Some(last) if last.raised => return self.due(event, now),
+            Some(last) if now.duration_since(last.at) < QUIET => last.quiet + 1,
+            _ => 1,
+        };
+        let at = self.0.get(&same).filter(|_| refusals > 1).map_or(now, |last| last.at);
+        let raised = refusals >= REPEATED;
+        let last =
+            if raised { Last { at: now, quiet: 0, raised } } else { Last { at, quiet: refusals, raised } };
+        self.0.insert(same, last);
+        raised.then_some(event)
     }
 
     /// Forgets an alert that could not be recorded, so that the next one is.
@@ -106,6 +126,19 @@ mod tests {
         assert_eq!(next.reason.unwrap().as_str(), "blocked, 11 more kept quiet");
         let next = alerts.due(alert(1, "web_fetch"), now + 2 * QUIET).unwrap();
         assert_eq!(next.reason.unwrap().as_str(), "blocked, 0 more kept quiet");
+    }
+
+    // Holds P6-20.
+    #[test]
+    fn an_ordinary_refusal_is_an_alert_from_the_third_on() {
+        let (mut alerts, now) = (AlertLimiter::default(), Instant::now());
+        let mut raised = |event: Event, at: Instant| alerts.due_repeated(event, at).is_some();
+        assert_eq!(
+            [0, 1, 2, 3].map(|n| raised(alert(1, "web_fetch"), now + MINUTE * n)),
+            [false, false, true, false]
+        );
+        assert!(!raised(alert(2, "web_fetch"), now), "another session has its own");
+        assert!(!raised(alert(2, "web_fetch"), now + QUIET), "the first one is long past");
     }
 
     // Holds P6-20.

@@ -150,8 +150,19 @@ impl GateContext {
 
     /// Records an alert, unless a like one was recorded recently.
     pub(crate) async fn alert(&self, event: Event) -> Result<(), GateError> {
+        let due =
+            self.alerts.lock().unwrap_or_else(PoisonError::into_inner).due(event.clone(), Instant::now());
+        self.record_alert(event, due).await
+    }
+
+    /// Records an alert about an ordinary refusal, if it is repeated and was not recorded recently.
+    pub(crate) async fn alert_repeated(&self, event: Event) -> Result<(), GateError> {
         let now = Instant::now();
-        let due = self.alerts.lock().unwrap_or_else(PoisonError::into_inner).due(event.clone(), now);
+        let due = self.alerts.lock().unwrap_or_else(PoisonError::into_inner).due_repeated(event.clone(), now);
+        self.record_alert(event, due).await
+    }
+
+    async fn record_alert(&self, event: Event, due: Option<Event>) -> Result<(), GateError> {
         let Some(due) = due else { return Ok(()) };
         let mut pending = PendingAlert { alerts: &self.alerts, event: Some(event) };
         self.record(due).await?;

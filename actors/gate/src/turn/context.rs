@@ -5,6 +5,7 @@ use crate::state::context::GateContext;
 use crate::turn::calls::CallLog;
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::approval::Grant;
+use ipc_proto::capability::Effect;
 use ipc_proto::config::Agent;
 use ipc_proto::content::image_label;
 use ipc_proto::engine::Engine;
@@ -18,8 +19,6 @@ use std::hash::{BuildHasher, RandomState};
 
 /// The tool whose output a recalled block counts as.
 pub(crate) const RECALL_TOOL: &str = "memory_query";
-/// Tools that change the workspace: what ran with this session's knowledge may have put it there.
-const CHANGES: &[&str] = &["write", "edit", "bash"];
 
 /// One turn.
 pub(crate) struct TurnContext {
@@ -165,8 +164,7 @@ impl TurnContext {
         class: Class,
         own: Option<&Label>,
     ) -> Label {
-        let jailed = toolset::jail_tools::NAMES.contains(&tool);
-        let own = if jailed { Some(&self.workspace_label) } else { own };
+        let own = if is_jailed(tool) { Some(&self.workspace_label) } else { own };
         result_label(catalogue, tool, (class, own), &self.session.label)
     }
 
@@ -174,7 +172,7 @@ impl TurnContext {
     pub(crate) fn add_output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        if self.engine().is_some() || CHANGES.contains(&tool) {
+        if self.engine().is_some() || changes_workspace(catalogue, tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -259,6 +257,15 @@ fn add_text(session: &mut Session, person: bool, label: &Label, text: &str) {
     session.content(label, text);
 }
 
+fn is_jailed(tool: &str) -> bool {
+    toolset::jail_tools::NAMES.contains(&tool)
+}
+
+/// Returns true if the tool may have put something that the session knows into the workspace.
+fn changes_workspace(catalogue: &Catalogue, tool: &str) -> bool {
+    is_jailed(tool) && catalogue.get(tool).is_none_or(|capability| capability.effect != Effect::Read)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,6 +305,10 @@ mod tests {
         context.add_output(&catalogue, "write", &Label::bottom(), "written");
         assert!(untrusted.within(&context.workspace_label));
         assert!(context.session.taint.thousandths() > 0);
+        let changing =
+            toolset::jail_tools::NAMES.into_iter().filter(|tool| changes_workspace(&catalogue, tool));
+        assert!(changing.eq(["write", "edit", "bash"]));
+        assert!(!changes_workspace(&catalogue, "memory_write"));
     }
 
     // Holds P5-03.

@@ -18,12 +18,18 @@ pub(crate) async fn finish(
         Ending::Answered => End::Answered,
         Ending::Exited { status } => End::Exited { status },
         Ending::TimedOut => End::TimedOut,
-        Ending::NotStarted => End::Failed(Text::clip("the command could not be started in the jail")),
-        Ending::TooManyCalls => End::Failed(Text::clip("the turn's bound of tool calls is reached")),
+        Ending::NotStarted => End::Failed(Text::clip(
+            "the command could not be started in the jail; `agentctl doctor` says what the machine lacks",
+        )),
+        Ending::TooManyCalls => End::Failed(Text::clip(
+            "the turn's bound of tool calls is reached; go on with another message, or raise limits.tool_calls of the agent",
+        )),
         Ending::EngineFailed { status } => End::Failed(Text::clip(&engine_failed(context, status))),
         Ending::EngineIdle => {
             let seconds = context.agent.engine.as_ref().map_or(0, |engine| engine.idle_seconds);
-            End::Failed(Text::clip(&format!("the engine said nothing for {seconds} s, and was ended")))
+            End::Failed(Text::clip(&format!(
+                "the engine said nothing for {seconds} s, and was ended; send it again, or raise limits.idle_seconds of the agent"
+            )))
         }
     };
     let mut event =
@@ -43,7 +49,9 @@ fn engine_failed(context: &TurnContext, status: u8) -> String {
     let program = context.agent.engine.as_ref().and_then(|engine| engine.command.first());
     match (status, program) {
         (126 | 127, Some(program)) => {
-            format!("{what}: {program}, or what it runs, is not there in the jail or cannot be run")
+            format!(
+                "{what}: {program}, or what it runs, is not there in the jail or cannot be run; install it for everybody on this machine"
+            )
         }
         _ => what,
     }

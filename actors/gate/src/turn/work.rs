@@ -4,6 +4,7 @@ use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::{down, router_refusal};
 use crate::turn::context::TurnContext;
+use crate::turn::today;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{self, Task};
 use ipc_proto::runner_gate::{GateError, Work};
@@ -25,7 +26,7 @@ pub(crate) fn work_of(gate: &GateContext, context: &TurnContext, replayed: Vec<M
     };
     Work {
         task: context.turn.task.clone(),
-        prompt: Text::clip(&format!("{}\n\n{}\n", context.agent.prompt, context.session.canary)),
+        prompt: Text::clip(&prompt(context)),
         messages: List::clip(history.chain(recalled).chain([message]).chain(replayed)),
         tools: tools(gate, context),
         tool_calls: limits.tool_calls.saturating_sub(context.calls.asked().saturating_sub(again)),
@@ -34,6 +35,23 @@ pub(crate) fn work_of(gate: &GateContext, context: &TurnContext, replayed: Vec<M
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
         engine: None,
     }
+}
+
+/// The prompt. It changes from its end: first what stays while the configuration does, then the canary and the time, which are of this
+/// turn, so that a provider's cache of its beginning stays valid.
+fn prompt(context: &TurnContext) -> String {
+    let (agent, version) = (&context.turn.agent, env!("CARGO_PKG_VERSION"));
+    let tools = match (context.engine(), context.agent.tools.as_slice()) {
+        (Some(_), _) => String::new(),
+        (None, []) => " You have no tools.".to_owned(),
+        (None, tools) => format!(" Your tools are {}, and no others.", tools.join(", ")),
+    };
+    format!(
+        "Your name is {agent}, on Cordon {version}.{tools}\n{}\n\n{}\n{}\n",
+        context.agent.prompt,
+        context.session.canary,
+        today::sentence(kit::now_ms())
+    )
 }
 
 /// The engine that answers the message, if one does, with its saved state.

@@ -1,4 +1,5 @@
-//! Requests over a connection, one after the other. Upgrades and compressed replies are refused, so that the bytes that come are those that are read.
+//! Requests over a connection, one after the other. Upgrades and compressed replies are refused, so that the bytes that come are
+//! those that are read.
 
 use bytes::Bytes;
 use http::header::CONTENT_ENCODING;
@@ -19,11 +20,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// The largest head of a reply, bytes.
-const HEAD_BOUND: usize = 64 * 1024;
+pub(crate) const HEAD_BOUND: usize = 64 * 1024;
 /// How long a connection may take to be ready for a request.
 const READY: Duration = Duration::from_millis(500);
 /// Header lines of a reply.
-const HEADERS: usize = 128;
+pub(crate) const HEADERS: usize = 128;
 
 /// Why there is no conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +58,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Bytewise for T {}
 
 /// The task that drives a connection; dropping it closes the connection.
 #[derive(Debug)]
-struct Driver(JoinHandle<()>);
+pub(crate) struct Driver(JoinHandle<()>);
+
+impl Driver {
+    /// Begins to drive one.
+    pub(crate) fn of(connection: impl Future<Output = ()> + 'static) -> Self {
+        Self(tokio::task::spawn_local(connection))
+    }
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -76,8 +84,23 @@ pub async fn open(
     tls: Option<&Arc<ClientConfig>>,
     patience: Duration,
 ) -> Result<Box<dyn Bytewise>, Fault> {
-    let stream = adopt(descriptor).map_err(|_| Fault::Descriptor)?;
-    let Some(config) = tls else { return Ok(Box::new(stream)) };
+    let stream = Box::new(adopt(descriptor).map_err(|_| Fault::Descriptor)?);
+    match tls {
+        Some(config) => secure(stream, host, config, patience).await,
+        None => Ok(stream),
+    }
+}
+
+/// Begins TLS over a stream to `host`.
+///
+/// # Errors
+/// [`Fault::Name`], [`Fault::Tls`].
+pub async fn secure(
+    stream: Box<dyn Bytewise>,
+    host: &Host,
+    config: &Arc<ClientConfig>,
+    patience: Duration,
+) -> Result<Box<dyn Bytewise>, Fault> {
     let connector = tokio_rustls::TlsConnector::from(Arc::clone(config));
     match timeout(patience, connector.connect(server_name(host)?, stream)).await {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
@@ -109,16 +132,14 @@ impl Conversation {
     /// Begins one.
     ///
     /// # Errors
-    /// [`Fault::Protocol`].
+    /// [`Fault::Unsent`].
     pub async fn begin(stream: Box<dyn Bytewise>) -> Result<Self, Fault> {
         let mut builder = http1::Builder::new();
         builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
         let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Protocol)?;
-        let driver = Driver(tokio::task::spawn_local(async move {
-            // The reader of the body sees why the connection ends.
-            drop(connection.await);
-        }));
+            builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Unsent)?;
+        // The reader of the body sees why the connection ends.
+        let driver = Driver::of(async move { drop(connection.await) });
         Ok(Self { sender, _driver: driver })
     }
 
@@ -172,7 +193,7 @@ pub async fn send(
 }
 
 /// A reply whose body is the plain bytes that it stands for.
-fn plain(reply: Response<Incoming>) -> Result<Response<Incoming>, Fault> {
+pub(crate) fn plain(reply: Response<Incoming>) -> Result<Response<Incoming>, Fault> {
     let identity = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"identity");
     if reply.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err(Fault::Protocol);

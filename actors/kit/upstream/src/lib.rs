@@ -1,10 +1,14 @@
-//! The client's half of a conversation with a server outside: TLS and HTTP/1.1 over a connection that dialer made.
+//! The client's half of a conversation with a server outside: TLS, HTTP/1.1 and WebSocket over a connection that dialer made.
 //!
 //! It makes no socket, follows no redirect and knows no rule: where a connection leads was decided before there was
 //! one. Only credproxy and web may link it. Linked, it holds nothing of its own; the caller bounds body and time.
 
 mod conversation;
+mod socket;
 mod tls;
+mod upload;
 
-pub use conversation::{Bytewise, Conversation, Fault, open, send};
+pub use conversation::{Bytewise, Conversation, Fault, open, secure, send};
+pub use socket::{NoUpgrade, Received, Socket};
 pub use tls::{TlsFault, client};
+pub use upload::{Connection, Upload};

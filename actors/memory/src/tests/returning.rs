@@ -106,21 +106,6 @@ fn each_refused_row_has_its_reason_and_a_dry_run_says_the_same() {
     holds_together(&held.store);
 }
 
-// Holds P7-34.
-#[test]
-fn what_stood_in_an_older_form_is_kept_from_when_it_can_have_come() {
-    let folder = tempfile::tempdir().unwrap();
-    let db = rusqlite::Connection::open(folder.path().join(crate::opening::FILE)).unwrap();
-    db.execute_batch(include_str!("fixtures/v5.sql")).unwrap();
-    // The third row is older than those before it: it was taken in.
-    db.execute("UPDATE kept SET created_ms = 1 WHERE n = 3", []).unwrap();
-    drop(db);
-    let store = opened(folder.path());
-    let mut came = store.db.prepare("SELECT arrived_ms FROM kept ORDER BY n").unwrap();
-    let came: Vec<i64> = came.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
-    assert_eq!(came, [1000, 2000, 2000, 4000, 5000, 6000]);
-}
-
 // Holds P7-37.
 #[test]
 fn a_session_comes_back_once_and_a_merge_has_it_be_over() {

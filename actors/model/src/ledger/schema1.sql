@@ -28,6 +28,11 @@ CREATE TABLE used (
     cache_read INTEGER NOT NULL,
     cache_write INTEGER NOT NULL,
     micros INTEGER NOT NULL,
+    -- Of these answers, those that the provider did not count.
+    estimated INTEGER NOT NULL DEFAULT 0,
+    -- Of these answers, those whose provider's count was not believed, and the cost of all by the providers' counts.
+    disbelieved INTEGER NOT NULL DEFAULT 0,
+    claimed INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (hour, model, user, session, agent, key)
 ) STRICT, WITHOUT ROWID;
 

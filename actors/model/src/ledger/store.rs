@@ -12,8 +12,7 @@ use std::path::Path;
 /// The file in the process's own folder.
 pub(crate) const FILE: &str = "ledger.db";
 /// The steps of the schema: step n leads from version n to version n + 1.
-const STEPS: &[&str] =
-    &[include_str!("schema1.sql"), include_str!("schema2.sql"), include_str!("schema3.sql")];
+const STEPS: &[&str] = &[include_str!("schema1.sql")];
 /// Fewer different statements are prepared than are kept.
 const ROOM: Room = Room { log_bytes: 1 << 20, statements: 32 };
 /// Days that usage is stored: a year and a month, so that a month can be compared with the same of last year.

@@ -320,8 +320,7 @@ fn an_unwritable_ledger_refuses_and_settles_later_once() {
 // Holds P7-77.
 #[test]
 fn every_version_of_the_database_is_opened_with_what_is_in_it() {
-    let fixtures =
-        [include_str!("fixtures/v1.sql"), include_str!("fixtures/v2.sql"), include_str!("fixtures/v3.sql")];
+    let fixtures = [include_str!("fixtures/v1.sql")];
     let known = manifest::schemas::DATABASES.iter().find(|it| it.file == FILE).unwrap().version;
     assert_eq!(u32::try_from(fixtures.len()).unwrap(), known, "a version without its fixture");
     for fixture in fixtures {

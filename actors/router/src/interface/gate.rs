@@ -7,8 +7,8 @@ use ipc_proto::approval::{Question, State};
 use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, TurnId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{Finished, Input, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
-use ipc_proto::{Blob, List, Name};
+use ipc_proto::router::{Finished, Input, Obstacle, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
+use ipc_proto::{Blob, List, Name, Text};
 
 /// A request of the gate: turns, their steps, events and ends, with the port for its answer.
 pub(crate) enum GateRequest {
@@ -33,6 +33,13 @@ pub(crate) enum GateRequest {
         turn: TurnId,
         finished: Box<Finished>,
         reply: Reply<()>,
+    },
+    Postpone {
+        turn: TurnId,
+        obstacle: Obstacle,
+        why: Text<512>,
+        again_s: u32,
+        reply: Reply<bool>,
     },
     Ask {
         turn: TurnId,
@@ -82,6 +89,9 @@ impl RouterState {
                 self.emit(turn, from, events, reply);
             }
             GateRequest::Finish { turn, finished, reply } => self.finish(turn, *finished, reply),
+            GateRequest::Postpone { turn, obstacle, why, again_s, reply } => {
+                drop(reply.send(self.postpone(turn, obstacle, &why, again_s)))
+            }
             GateRequest::Ask { turn, question, reply } => drop(reply.send(self.ask(turn, &question))),
             GateRequest::AnswerOf { turn, id, reply } => self.answer_of(turn, id, reply),
             GateRequest::SteeringMessages { turn, reply } => drop(reply.send(self.steering_messages(turn))),

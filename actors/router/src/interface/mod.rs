@@ -2,6 +2,7 @@
 
 mod api;
 mod approvals;
+mod channels;
 mod events;
 mod gate;
 mod messages;
@@ -10,6 +11,7 @@ mod users;
 
 pub(crate) use api::ApiRequest;
 pub(crate) use approvals::ApprovalRequest;
+pub(crate) use channels::{ChannelsRequest, PlatformRequest};
 pub(crate) use events::EventRequest;
 pub(crate) use gate::GateRequest;
 pub(crate) use messages::MessageRequest;

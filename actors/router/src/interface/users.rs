@@ -3,7 +3,7 @@
 use super::Reply;
 use crate::port::Port;
 use crate::state::RouterState;
-use crate::state::requests::NewKey;
+use crate::state::requests::{NewKey, UserEdit};
 use crate::store::Person;
 use ipc_proto::api::{KEYS, KeyInfo};
 use ipc_proto::ids::UserId;
@@ -15,6 +15,7 @@ pub(crate) enum UserRequest {
     Identify { uid: u32, reply: Reply<UserInfo> },
     List { reply: Port<List<UserInfo, 256>> },
     Add { person: Box<Person>, reply: Reply<UserInfo> },
+    Edit { edit: Box<UserEdit>, reply: Reply<UserInfo> },
     Remove { name: Name, reply: Reply<()> },
     CreateKey { key: Box<NewKey>, reply: Reply<KeyInfo> },
     Keys { user: Option<UserId>, reply: Port<List<KeyInfo, KEYS>> },
@@ -28,6 +29,7 @@ impl RouterState {
             UserRequest::Identify { uid, reply } => drop(reply.send(self.identify(uid))),
             UserRequest::List { reply } => drop(reply.send(self.users())),
             UserRequest::Add { person, reply } => self.add_user(*person, reply),
+            UserRequest::Edit { edit, reply } => self.edit_user(*edit, reply),
             UserRequest::Remove { name, reply } => self.remove_user(&name, reply),
             UserRequest::CreateKey { key, reply } => self.create_key(*key, reply),
             UserRequest::Keys { user, reply } => drop(reply.send(self.list_keys(user))),

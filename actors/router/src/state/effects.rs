@@ -1,17 +1,18 @@
 //! Work for the rest of the host, as data. The router never waits: it emits an effect, and its result comes back as a message. At most one
 //! effect is out for each live message and for each call that waits for a record, so the queue bounds their number.
 
-use super::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest};
+use super::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::port::Port;
-use crate::store::{Asked, Person, Scope, Session};
-use ipc_proto::Text;
+use crate::store::{Asked, Pairing, Person, Scope, Session};
 use ipc_proto::api::KeyInfo;
 use ipc_proto::approval::{Grant, Question};
 use ipc_proto::audit::Event;
-use ipc_proto::ids::{ApprovalId, KeyId, SessionId, TurnId, UserId, WorkspaceId};
+use ipc_proto::channel::{ChannelError, Conversation, GroupRule, LinkCode, PressAnswer};
+use ipc_proto::ids::{ApprovalId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{Accepted, RouterError, Stopped, UserInfo};
 use ipc_proto::scanner::{SCAN_BOUND, Subject};
+use ipc_proto::{Name, Text};
 use manifest::Process;
 use manifest::command::{Frame, Kind, LAUNCH_ATTACHED, attached_owner, id_words};
 use std::collections::VecDeque;
@@ -109,7 +110,59 @@ pub(crate) enum PendingRequest {
         port: Reply<()>,
     },
     UserAdded(Box<Person>, Reply<UserInfo>),
+    UserEdited(Box<UserEdit>, Reply<UserInfo>),
     UserRemoved(UserId, Reply<()>),
+    Channel(ChannelRequest),
+}
+
+type ChannelPort<T> = Port<Result<T, ChannelError>>;
+
+/// A request about channels that is done once it is on the record.
+pub(crate) enum ChannelRequest {
+    Paused {
+        channel: Name,
+        paused: bool,
+        port: ChannelPort<()>,
+    },
+    Group {
+        channel: Name,
+        group: Text<128>,
+        rule: Option<GroupRule>,
+        port: ChannelPort<()>,
+    },
+    PairingApproved {
+        pairing: Box<Pairing>,
+        person: Box<Person>,
+        port: ChannelPort<UserInfo>,
+    },
+    PairingRefused {
+        identity: Text<256>,
+        port: ChannelPort<()>,
+    },
+    /// An identity that is added to a user or taken away; `notice` is the conversation that asked for it.
+    Identity {
+        user: UserId,
+        identity: Text<256>,
+        add: bool,
+        port: Option<ChannelPort<UserInfo>>,
+        notice: Option<(Name, Conversation)>,
+    },
+    /// The press of a button: the answer to this message is sent again.
+    Pressed {
+        message: MessageId,
+        port: ChannelPort<PressAnswer>,
+    },
+    /// A code that links an identity to a user.
+    Link {
+        user: UserId,
+        port: ChannelPort<LinkCode>,
+    },
+    /// The parts of a message's answer that did not arrive are sent again.
+    Resent {
+        user: Option<UserId>,
+        message: MessageId,
+        port: ChannelPort<u32>,
+    },
 }
 
 /// A message that the scanner judges.

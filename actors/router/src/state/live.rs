@@ -2,6 +2,7 @@
 
 use super::lease::Lease;
 use super::pending_end::PendingEnd;
+use super::postponed::Postponed;
 use super::runner_exit::RunnerExit;
 use crate::store::Head;
 use ipc_proto::ids::TurnId;
@@ -24,6 +25,8 @@ pub(crate) struct Live {
     pub(crate) blocked_on: Option<List<Name, 4>>,
     /// How often in a row the host could not start its runner.
     pub(crate) refused: u32,
+    /// The obstacle that its turn met last, if one held it up.
+    pub(crate) postponed: Option<Postponed>,
 }
 
 /// How far the record of a message's acceptance is.
@@ -62,6 +65,7 @@ impl Live {
             claimed: false,
             blocked_on: None,
             refused: 0,
+            postponed: None,
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod admission;
 pub(crate) mod approvals;
 pub(crate) mod attachments;
+pub(crate) mod channels;
 pub(crate) mod effects;
 pub(crate) mod keys;
 pub(crate) mod lease;
@@ -15,6 +16,7 @@ pub(crate) mod moment;
 pub(crate) mod pauses;
 pub(crate) mod pending_end;
 pub(crate) mod people;
+pub(crate) mod postponed;
 pub(crate) mod removals;
 pub(crate) mod requests;
 pub(crate) mod runner_exit;
@@ -23,11 +25,13 @@ pub(crate) mod subscribers;
 pub(crate) mod terminal_input;
 
 use crate::events::Events;
+use crate::gauges::Gauges;
 use crate::lanes::{Bounds, LaneUser, Lanes};
 use crate::store::{Head, Store};
 use admission::Admission;
 use approvals::Approvals;
 use attachments::Attachments;
+use channels::Channels;
 use effects::{Effect, Recorded};
 use ipc_proto::audit::Event;
 use ipc_proto::config::{self, UserRole};
@@ -43,7 +47,6 @@ use removals::Removals;
 use requests::PendingSteering;
 use runners::Runners;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 use subscribers::Subscribers;
 use terminal_input::TerminalInputs;
@@ -71,6 +74,7 @@ pub(crate) struct RouterState {
     pub(crate) pending_steering: PendingSteering,
     pub(crate) attached: Attachments,
     pub(crate) removals: Removals,
+    pub(crate) channels: Channels,
     /// When the leases were checked last.
     pub(crate) leases_checked: Instant,
     /// Work for the rest of the host, in order.
@@ -79,7 +83,10 @@ pub(crate) struct RouterState {
     pub(crate) drive_now: bool,
     /// A message was accepted: the queue is to be driven once its sender has the answer.
     pub(crate) drive_after_reply: bool,
-    pub(crate) depth: Arc<AtomicU64>,
+    /// Numbers for operators.
+    pub(crate) gauges: Arc<Gauges>,
+    /// When those that are read from the store are read again.
+    pub(crate) gauges_due: Instant,
 }
 
 impl RouterState {
@@ -112,17 +119,19 @@ impl RouterState {
             pending_steering: PendingSteering::default(),
             attached: Attachments::default(),
             removals: Removals::new(now.at),
+            channels: Channels::default(),
             leases_checked: now.at,
             effects: Vec::new(),
             drive_now: false,
             drive_after_reply: false,
-            depth: Arc::default(),
+            gauges: Arc::default(),
+            gauges_due: now.at,
         }
     }
 
-    /// Where the number of waiting messages is held for `status`.
-    pub(crate) fn depth(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.depth)
+    /// The numbers for operators.
+    pub(crate) fn gauges(&self) -> Arc<Gauges> {
+        Arc::clone(&self.gauges)
     }
 
     /// Asks for an event to be put on the record, and for `then` afterwards.

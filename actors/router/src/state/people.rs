@@ -7,6 +7,7 @@ use ipc_proto::ids::UserId;
 use ipc_proto::router::UserInfo;
 use ipc_proto::{List, Name, Text};
 use manifest::settings::ordinary;
+use std::collections::BTreeMap;
 
 /// The built-in owner's name.
 const OWNER: &str = "owner";
@@ -28,6 +29,8 @@ pub(crate) enum PeopleFault {
 pub(crate) struct People {
     people: Vec<Person>,
     owner_uid: u32,
+    /// Identities that were added to users, besides those of the users' own rows.
+    linked: BTreeMap<Text<256>, UserId>,
 }
 
 impl People {
@@ -61,7 +64,8 @@ impl People {
         let added =
             have.iter().filter(|it| it.origin == Origin::Added && wanted.iter().all(|w| w.id != it.id));
         let people = wanted.iter().chain(added).cloned().collect();
-        Ok(Self { people, owner_uid: config.owner_uid })
+        let linked = store.linked()?.into_iter().collect();
+        Ok(Self { people, owner_uid: config.owner_uid, linked })
     }
 
     /// The user with this uid.
@@ -99,7 +103,60 @@ impl People {
 
     /// All users, as listed.
     pub(crate) fn all(&self) -> impl Iterator<Item = UserInfo> {
-        self.people.iter().map(info)
+        self.people.iter().map(|person| self.info(person))
+    }
+
+    /// The user with this identity, `PLATFORM:NAME:ID`. A configured identity is found before one that was added.
+    pub(crate) fn by_identity(&self, identity: &str) -> Option<&Person> {
+        let own = self.people.iter().find(|it| it.identities.iter().any(|id| id.as_str() == identity));
+        own.or_else(|| {
+            let (_, user) = self.linked.iter().find(|(id, _)| id.as_str() == identity)?;
+            self.by_id(*user)
+        })
+    }
+
+    /// Returns true if a user's own row has this identity.
+    pub(crate) fn is_configured(&self, identity: &str) -> bool {
+        self.people.iter().any(|it| it.identities.iter().any(|id| id.as_str() == identity))
+    }
+
+    /// How many identities a user has.
+    pub(crate) fn identities(&self, user: UserId) -> usize {
+        let own = self.by_id(user).map_or(0, |person| person.identities.len());
+        own + self.linked.values().filter(|owner| **owner == user).count()
+    }
+
+    /// Adds an identity, whose row is durable, to a user.
+    pub(crate) fn link(&mut self, identity: Text<256>, user: UserId) {
+        self.linked.insert(identity, user);
+    }
+
+    /// Takes away an identity whose row is gone.
+    pub(crate) fn unlink(&mut self, identity: &Text<256>) {
+        self.linked.remove(identity);
+    }
+
+    /// A user as listed, with every identity.
+    pub(crate) fn info(&self, person: &Person) -> UserInfo {
+        let linked = self.linked.iter().filter(|(_, user)| **user == person.id).map(|(id, _)| id.clone());
+        UserInfo {
+            id: person.id,
+            name: person.name.clone(),
+            role: person.role,
+            uids: person.uids.clone(),
+            identities: List::clip(person.identities.iter().cloned().chain(linked)),
+            configured: person.origin != Origin::Added,
+        }
+    }
+
+    /// The ids of all users.
+    pub(crate) fn ids(&self) -> Vec<UserId> {
+        self.people.iter().map(|person| person.id).collect()
+    }
+
+    /// The user of this id, as listed.
+    pub(crate) fn info_of(&self, id: UserId) -> Option<UserInfo> {
+        self.by_id(id).map(|person| self.info(person))
     }
 
     /// Returns true if another user has one of these uids or identities already, or no user may.
@@ -107,7 +164,7 @@ impl People {
         let reserved = |uid: &u32| !ordinary(*uid) || *uid == self.owner_uid;
         uids.iter().any(reserved)
             || self.people.iter().any(|it| uids.iter().any(|uid| it.uids.contains(uid)))
-            || self.people.iter().any(|it| identities.iter().any(|id| it.identities.contains(id)))
+            || identities.iter().any(|id| self.by_identity(id).is_some())
     }
 
     /// Adds a user whose row is durable.
@@ -115,21 +172,17 @@ impl People {
         self.people.push(person);
     }
 
+    /// Replaces a user whose changed row is durable.
+    pub(crate) fn replace(&mut self, person: Person) {
+        if let Some(have) = self.people.iter_mut().find(|it| it.id == person.id) {
+            *have = person;
+        }
+    }
+
     /// Removes a user whose row is marked as gone.
     pub(crate) fn remove(&mut self, id: UserId) {
         self.people.retain(|it| it.id != id);
-    }
-}
-
-/// A user as listed.
-pub(crate) fn info(person: &Person) -> UserInfo {
-    UserInfo {
-        id: person.id,
-        name: person.name.clone(),
-        role: person.role,
-        uids: person.uids.clone(),
-        identities: person.identities.clone(),
-        configured: person.origin != Origin::Added,
+        self.linked.retain(|_, user| *user != id);
     }
 }
 

@@ -3,11 +3,12 @@
 use crate::port::Port;
 use ipc_proto::api::{KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, Reply};
+use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{ApprovalId, MessageId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{RouterError, Step};
-use ipc_proto::{Name, Text};
+use ipc_proto::{List, Name, Text};
 use std::collections::BTreeMap;
 
 /// Takes the text of a message that is recalled.
@@ -49,6 +50,13 @@ pub(crate) struct RequeueRequest {
     pub(crate) text: Option<Text<TEXT_BOUND>>,
     /// The dead letter's own key, where its successor is to have it: a client that repeats the message then finds that one.
     pub(crate) key: Option<Text<256>>,
+}
+
+/// A change of a user who was added; `None` leaves the role or the uids as they are.
+pub(crate) struct UserEdit {
+    pub(crate) name: Name,
+    pub(crate) role: Option<UserRole>,
+    pub(crate) uids: Option<List<u32, 16>>,
 }
 
 /// A key of the API that is to be created.

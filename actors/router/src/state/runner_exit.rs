@@ -13,6 +13,8 @@ pub(crate) const LOSSES: u32 = 8;
 /// `EAGAIN`, `ENOMEM`, `ENFILE`, `EMFILE`, `EINTR`, from `asm-generic/errno-base.h`: a launch may yet succeed.
 const TRANSIENT_ERRNOS: [u64; 5] = [11, 12, 23, 24, 4];
 
+/// `ENOTCONN`: the gate does not run, and a runner without it could do nothing.
+const NO_GATE: u64 = 107;
 /// `ETIMEDOUT` and `EPERM`, of an attached directory.
 const STALLED: u64 = 110;
 const ANOTHERS: u64 = 1;
@@ -36,6 +38,8 @@ pub(crate) enum Blame {
     Lost,
     /// The host could not start it at the moment. That is no attempt.
     NotStarted,
+    /// Its turn met an obstacle that is not of its making, and waits.
+    Postponed,
 }
 
 /// The consequence of a runner's end.
@@ -65,33 +69,45 @@ pub(crate) fn after_exit(how: Option<Ended>, code: u64) -> AfterExit {
         Some(Ended::Exited) if (128..=191).contains(&code) => {
             AfterExit::Retry(format!("the runner ended with status {code}"))
         }
-        Some(Ended::Exited) => failed(format!("the runner ended with status {code}")),
+        Some(Ended::Exited) => failed(format!(
+            "the runner ended with status {code}; `agentctl logs agentd` says more, then `agentctl message requeue ID`"
+        )),
+        Some(Ended::NotLaunched) if code == NO_GATE => AfterExit::RetryLater(
+            "waits: the gate is held or away; if it is held: agentctl release gate".into(),
+        ),
         Some(Ended::NotLaunched) if TRANSIENT_ERRNOS.contains(&code) => {
             AfterExit::RetryLater(format!("the runner could not be started (errno {code})"))
         }
-        Some(Ended::NotLaunched) => failed(format!("the runner could not be started (errno {code})")),
+        Some(Ended::NotLaunched) => failed(format!(
+            "the runner could not be started (errno {code}); `agentctl doctor` says what the machine lacks"
+        )),
         Some(Ended::NoWorkspace) if code == STALLED => failed(
             "the attached directory did not answer within 2 s: its file system is stalled; attach it again when it answers"
                 .into(),
         ),
         Some(Ended::NoWorkspace) if code == ANOTHERS => failed(
-            "the attached directory is not owned any more by the user who attached it; attach one of your own".into(),
+            "the attached directory is not owned any more by the user who attached it; attach one of your own: \
+             agentctl chat --workspace DIR"
+                .into(),
         ),
         Some(Ended::NoWorkspace) => failed(
-            "the attached workspace is not known any more (the host was restarted); attach it again".into(),
+            "the attached workspace is not known any more (the host was restarted); attach it again: \
+             agentctl chat --workspace DIR"
+                .into(),
         ),
         Some(Ended::Unproven) => {
             let act = u16::try_from(code).ok().and_then(Act::numbered).map_or("an act", |act| act.id);
             failed(format!(
-                "this host serves no runner: its self-check failed (in a jail {act} was not refused, or could not be tried); see agentctl status"
+                "this host serves no runner: its self-check failed (in a jail {act} was not refused, or could not be tried); \
+                 see agentctl status"
             ))
         }
         Some(Ended::NoLoopback) => failed(
-            "this host runs in mode flat, which has no network namespace: a program that asks models by itself needs one \
-             of its jail's own"
+            "this host runs in mode flat, which has no network namespace, and a program that asks models by itself needs one; run the \
+             host as root, or permit user namespaces (agentctl doctor)"
                 .into(),
         ),
-        None => failed("the runner ended in a way this program does not know".into()),
+        None => failed("the runner ended in an unknown way; install the release whole, and restart the host".into()),
     }
 }
 
@@ -100,7 +116,7 @@ pub(crate) fn counted(head: &Head, exit: &RunnerExit) -> (u32, u32) {
     match exit.blame {
         Blame::Failed => (head.failures + 1, head.losses),
         Blame::Lost => (head.failures, head.losses + 1),
-        Blame::NotStarted => (head.failures, head.losses),
+        Blame::NotStarted | Blame::Postponed => (head.failures, head.losses),
     }
 }
 
@@ -120,7 +136,7 @@ mod tests {
         for (how, code) in again {
             assert!(matches!(after_exit(Some(how), code), AfterExit::Retry(_)), "{how:?} {code}");
         }
-        for code in [11, 12] {
+        for code in [11, 12, NO_GATE] {
             assert!(matches!(after_exit(Some(Ended::NotLaunched), code), AfterExit::RetryLater(_)), "{code}");
         }
         let over = [

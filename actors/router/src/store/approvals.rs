@@ -142,6 +142,14 @@ impl Store {
         let number = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
         Ok(counted.map_or((0, 0), |(all, here)| (number(all), number(here))))
     }
+
+    /// How many are pending now.
+    pub(crate) fn all_pending_approvals(&self, now_ms: u64) -> Result<u64, StoreFault> {
+        let sql = "SELECT count(*) FROM approvals
+                   WHERE state IN ('pending', 'approved') AND state = 'pending' AND ends_ms > ?";
+        let counted = self.one(sql, params![to_sql_ms(now_ms)], |row| Ok(row.get::<_, i64>(0)?))?;
+        Ok(counted.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
+    }
 }
 
 impl Tx<'_> {

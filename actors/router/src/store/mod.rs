@@ -3,12 +3,15 @@
 //! outside one, and no error or log line holds what a row says.
 
 mod approvals;
+mod channels;
 mod dead_letters;
+mod deliveries;
 mod ends;
 mod engines;
 mod grants;
 mod keys;
 mod messages;
+mod pairings;
 mod parts;
 mod pauses;
 mod sessions;
@@ -18,10 +21,13 @@ mod users;
 mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
+pub(crate) use channels::Arrival;
+pub(crate) use deliveries::{Delivery, NewDelivery, PieceHead, from_sql_id};
 pub(crate) use ends::Decided;
 pub(crate) use engines::EngineState;
 pub(crate) use keys::Key;
 pub(crate) use messages::{Head, NewMessage, Transition};
+pub(crate) use pairings::Pairing;
 pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
 pub(crate) use steering::SteeringTarget;
@@ -29,6 +35,7 @@ pub(crate) use transcript::StoredStep;
 pub(crate) use users::{Origin, Person};
 pub(crate) use workspaces::{REMOVALS_AT_ONCE, Workspace};
 
+use ipc_proto::channel::ChannelError;
 use ipc_proto::router::{MessageState, RouterError};
 use migration::Room;
 use rusqlite::{Connection, Params, Row};
@@ -36,16 +43,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::path::Path;
 
 /// The steps from version n to version n + 1.
-const STEPS: &[&str] = &[
-    include_str!("schema1.sql"),
-    include_str!("schema2.sql"),
-    include_str!("schema3.sql"),
-    include_str!("schema4.sql"),
-    include_str!("schema5.sql"),
-    include_str!("schema6.sql"),
-    include_str!("schema7.sql"),
-    include_str!("schema8.sql"),
-];
+pub(crate) const STEPS: &[&str] = &[include_str!("schema1.sql")];
 
 /// Fewer different statements are prepared than are kept. The log's length is what SQLite lets it grow to before it puts it
 /// into the database; tests, which open hundreds of databases, spare themselves that.
@@ -71,6 +69,13 @@ pub(crate) enum StoreFault {
     Missing(&'static str),
 }
 
+impl From<StoreFault> for ChannelError {
+    fn from(fault: StoreFault) -> Self {
+        tracing::error!(%fault, "not stored");
+        Self::NotDurable
+    }
+}
+
 impl From<StoreFault> for RouterError {
     fn from(fault: StoreFault) -> Self {
         tracing::error!(%fault, "not stored");
@@ -81,29 +86,48 @@ impl From<StoreFault> for RouterError {
 /// The queue database.
 pub(crate) struct Store {
     db: Connection,
+    /// True while a batch of changes is under way, which becomes durable as one.
+    batch: bool,
 }
 
 /// A change that is under way. Dropped without its end, it never was. Its first and last statement are kept prepared as
 /// the others are, which the library's own transaction does not do.
-pub(crate) struct Tx<'a>(&'a Connection);
+pub(crate) struct Tx<'a>(&'a Connection, Extent);
+
+/// The extent of a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// It is durable by itself.
+    Whole,
+    /// It is a part of a batch, and can be taken back without the rest of it.
+    Part,
+    /// It is over.
+    Over,
+}
 
 impl<'a> Tx<'a> {
-    fn begin(db: &'a Connection) -> Result<Self, StoreFault> {
-        db.prepare_cached("BEGIN")?.execute([])?;
-        Ok(Self(db))
+    fn begin(db: &'a Connection, extent: Extent) -> Result<Self, StoreFault> {
+        db.prepare_cached(if extent == Extent::Whole { "BEGIN" } else { "SAVEPOINT part" })?.execute([])?;
+        Ok(Self(db, extent))
     }
 
-    fn commit(self) -> Result<(), StoreFault> {
-        self.0.prepare_cached("COMMIT")?.execute([])?;
+    fn commit(mut self) -> Result<(), StoreFault> {
+        self.0.prepare_cached(if self.1 == Extent::Whole { "COMMIT" } else { "RELEASE part" })?.execute([])?;
+        self.1 = Extent::Over;
         Ok(())
     }
 }
 
 impl Drop for Tx<'_> {
     fn drop(&mut self) {
-        // After a commit, and after what the database itself has taken back, there is nothing left to take back.
+        let back = match self.1 {
+            Extent::Over => return,
+            Extent::Whole => "ROLLBACK",
+            Extent::Part => "ROLLBACK TO part; RELEASE part",
+        };
+        // After what the database itself has taken back there is nothing left to take back.
         if !self.0.is_autocommit()
-            && let Err(fault) = self.0.execute_batch("ROLLBACK")
+            && let Err(fault) = self.0.execute_batch(back)
         {
             tracing::error!(%fault, "a change could not be taken back");
         }
@@ -113,7 +137,7 @@ impl Drop for Tx<'_> {
 impl Store {
     /// Opens it, and makes it or brings it up to date.
     pub(crate) fn open(file: &Path) -> Result<Self, StoreFault> {
-        Ok(Self { db: migration::open(file, STEPS, ROOM)? })
+        Ok(Self { db: migration::open(file, STEPS, ROOM)?, batch: false })
     }
 
     /// Does `work` as one change: all of it is durable when this returns, or nothing of it happened.
@@ -121,12 +145,42 @@ impl Store {
         &mut self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, StoreFault>,
     ) -> Result<T, StoreFault> {
-        let tx = Tx::begin(&self.db)?;
+        let tx = Tx::begin(&self.db, if self.batch { Extent::Part } else { Extent::Whole })?;
         let done = work(&tx)?;
         between_statements();
         tx.commit()?;
         between_statements();
         Ok(done)
+    }
+
+    /// Begins a batch: every change up to its end becomes durable with it, or never was.
+    pub(crate) fn begin_batch(&mut self) -> Result<(), StoreFault> {
+        self.db.prepare_cached("BEGIN")?.execute([])?;
+        self.batch = true;
+        Ok(())
+    }
+
+    /// Ends a batch; all of it is durable when this returns.
+    pub(crate) fn commit_batch(&mut self) -> Result<(), StoreFault> {
+        self.batch = false;
+        between_statements();
+        let committed = self.db.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        if let Err(fault) = committed {
+            self.abort_batch();
+            return Err(fault.into());
+        }
+        between_statements();
+        Ok(())
+    }
+
+    /// Takes a batch back.
+    pub(crate) fn abort_batch(&mut self) {
+        self.batch = false;
+        if !self.db.is_autocommit()
+            && let Err(fault) = self.db.execute_batch("ROLLBACK")
+        {
+            tracing::error!(%fault, "a batch could not be taken back");
+        }
     }
 
     /// Every row of a query.
@@ -253,6 +307,12 @@ mod tests {
             ("SELECT count(*) FROM approvals WHERE turn = x'00' AND state = 'pending'", "approvals_turn"),
             ("SELECT count(*) FROM messages WHERE state IN ('failed', 'quarantined')", "messages_dead"),
             ("SELECT message FROM words WHERE turn = x'00'", "words_turn"),
+            ("SELECT reply_to FROM inbound WHERE message IN (1, 2)", "inbound_message"),
+            (
+                "SELECT id FROM deliveries WHERE channel = 'c' AND state IN ('ready', 'sending')",
+                "deliveries_open (channel=?)",
+            ),
+            ("SELECT id FROM deliveries WHERE message = 9", "deliveries_message"),
         ] {
             let plan = plan(&store, sql);
             assert!(plan.contains(index) && !plan.contains("SCAN"), "{plan}");

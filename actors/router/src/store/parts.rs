@@ -53,7 +53,7 @@ fn each_medium(content: &mut Content, visit: &mut dyn FnMut(&mut Media)) {
             Part::Image(medium) | Part::File(medium) | Part::Audio(medium) | Part::Video(medium) => {
                 visit(medium)
             }
-            Part::Text(_) => {}
+            Part::Text(_) | Part::Foreign { .. } => {}
         }
     }
     content.parts = List::clip(parts);

@@ -98,22 +98,3 @@ impl Tx<'_> {
         self.run_one("outbox row", sql, params![to_sql_ms(now_ms), seq])
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_step_that_the_first_release_kept_can_still_be_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&folder.path().join("queue.db")).unwrap();
-        let id = "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]";
-        let step = format!(
-            r#"{{"Reply":{{"text":"t","calls":[{{"call":{{"id":{id},"tool":"read","args":"{{}}"}},"verdict":"Run","record":7}}]}}}}"#
-        );
-        let label = r#"{"trust":"user","class":"internal","sources":[]}"#;
-        store.raw().execute("INSERT INTO steps VALUES (1, 0, ?, ?)", [step.as_str(), label]).unwrap();
-        let Some(Step::Reply { calls, .. }) = store.step(1, 0).unwrap() else { panic!("not a reply") };
-        assert_eq!((calls[0].record, &calls[0].why), (7, &ipc_proto::router::Why::default()));
-    }
-}

@@ -3,6 +3,7 @@
 
 mod accepting;
 mod approving;
+mod channels;
 mod chaos;
 mod crash;
 mod dead_letters;
@@ -15,7 +16,9 @@ mod keys;
 mod leases;
 mod lives;
 mod migrating;
+mod outbox;
 mod pausing;
+mod postponing;
 mod refusals;
 mod runners;
 mod sessions;
@@ -26,6 +29,7 @@ mod unpaid;
 mod world;
 
 pub(crate) use sessions::bob;
+pub(crate) use world::World;
 
 use ipc_proto::approval::Question;
 use ipc_proto::config::{self, Agent, AgentLimits, UserRole};
@@ -74,6 +78,7 @@ pub(crate) fn config() -> config::Router {
         turns_asking: 9,
         queue_total: 8,
         turns_at_once: 3,
+        channels: BTreeMap::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::world::World;
 use super::{answer, said};
+use crate::state::requests::UserEdit;
 use crate::store::{Origin, Person};
 use ipc_proto::audit::Action;
 use ipc_proto::config::UserRole;
@@ -162,6 +163,34 @@ fn a_user_is_added_once_and_removed_with_the_messages_that_wait() {
     let actions: Vec<_> = world.record.iter().map(|it| it.action).collect();
     assert_eq!(actions.iter().filter(|it| **it == Action::UserAdded).count(), 2);
     assert_eq!(actions.iter().filter(|it| **it == Action::UserRemoved).count(), 1);
+}
+
+// Holds P3-46.
+#[test]
+fn an_added_user_gets_another_role_and_uids_and_stays_the_same_user() {
+    let mut world = World::new();
+    let added = world.ask(|router, port| router.add_user(bob(), port)).unwrap().unwrap();
+    let edit = |world: &mut World, name: &str, role: Option<UserRole>, uids: Option<&[u32]>| {
+        let uids = uids.map(|uids| List::clip(uids.iter().copied()));
+        let edit = UserEdit { name: Name::clip(name), role, uids };
+        world.ask(|router, port| router.edit_user(edit, port)).unwrap()
+    };
+    let changed = edit(&mut world, "bob", Some(UserRole::User), Some(&[2000, 2001])).unwrap();
+    assert_eq!((changed.id, changed.role, &changed.uids[..]), (added.id, UserRole::User, &[2000, 2001][..]));
+    assert_eq!(edit(&mut world, "bob", None, None).unwrap(), changed, "what is not given stays");
+    world.restart();
+    assert_eq!(world.act(|router| router.identify(2001)), Ok(changed));
+    edit(&mut world, "bob", None, Some(&[2001])).unwrap();
+    assert_eq!(world.act(|router| router.identify(2000)), Err(RouterError::NoUser));
+    for (name, uids, error) in [
+        ("ann", None, RouterError::UserExists),
+        ("nobody", None, RouterError::NoUser),
+        ("bob", Some(&[1001][..]), RouterError::BadUser),
+        ("bob", Some(&[0][..]), RouterError::BadUser),
+    ] {
+        assert_eq!(edit(&mut world, name, Some(UserRole::Owner), uids), Err(error), "{name}");
+    }
+    assert_eq!(world.act(|router| router.identify(2001)).unwrap().role, UserRole::User);
 }
 
 #[test]

@@ -128,6 +128,7 @@ impl World {
         let router = self.router.as_mut().unwrap();
         router.at(now);
         let done = work(router);
+        router.wake_channels();
         self.settle();
         done
     }

@@ -157,8 +157,12 @@ pub(crate) async fn stats(app: &App, dir: Option<PathBuf>) -> Outcome {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    app.out
-        .line(&format!("{} entries in {}, {} of them signed", stats.entries, stats.origin, stats.signed))?;
+    app.out.line(&format!(
+        "{} in {}, {} of them signed",
+        text::count(stats.entries, "entry", "entries"),
+        stats.origin,
+        stats.signed
+    ))?;
     let rows = stats.counts.iter().map(|count| {
         let (category, severity) = (count.action.category(), count.action.severity(count.result));
         let arguments =

@@ -42,9 +42,9 @@ pub(super) async fn folder(app: &App, named: Option<PathBuf>) -> Result<Option<P
     let readable = |folder: &PathBuf| std::fs::File::open(folder.join(PUBLIC)).is_ok();
     match app.link.ask(&method::status, async |c, cx| c.status(cx).await).await {
         Ok(host) => Ok(Some(Path::new(&*host.state_dir).join("audit")).filter(readable)),
-        Err(Failure::Unreachable { path, cause }) => {
+        Err(Failure::Unreachable { path, others, cause }) => {
             let found = states().map(|state| state.join("audit")).find(readable);
-            found.map(Some).ok_or(Failure::Unreachable { path, cause })
+            found.map(Some).ok_or(Failure::Unreachable { path, others, cause })
         }
         Err(failure) => Err(failure),
     }

@@ -18,7 +18,12 @@ const WINDOW: u64 = 4096;
 
 /// `audit witness`.
 #[derive(clap::Args)]
-#[command(group = clap::ArgGroup::new("to").required(true))]
+#[command(
+    group = clap::ArgGroup::new("to").required(true),
+    override_usage = "agentctl audit witness [OPTIONS] --file <FILE>\n       \
+        agentctl audit witness [OPTIONS] --command <PROGRAM>\n       \
+        agentctl audit witness [OPTIONS] --host <SOCKET>"
+)]
 pub(crate) struct Witness {
     /// Add the checkpoint to this file, if the record verifies and extends the file's last one
     #[arg(long, value_name = "FILE", group = "to")]

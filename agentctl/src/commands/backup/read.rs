@@ -11,6 +11,7 @@ use super::sparse::{self, Target};
 use super::write::{PIECE, hashed};
 use crate::failure::Failure;
 use crate::failure::backup::{Broken, Fault};
+use crate::in_place::{self, Counted, Unit};
 use crate::text;
 use age::Decryptor;
 use std::cell::Cell;
@@ -31,7 +32,7 @@ pub(super) type Wanted<'a> = &'a dyn Fn(&Contents, &Member) -> Option<PathBuf>;
 
 /// The sealed file, and how far it has been read.
 struct Sealed {
-    file: File,
+    file: Counted<File>,
     at: Rc<Cell<u64>>,
 }
 
@@ -90,6 +91,8 @@ pub(super) fn read(
     let sealed = File::open(file).map_err(unreadable)?;
     let length = sealed.metadata().map_err(unreadable)?.len();
     begins(&sealed).map_err(unreadable)??;
+    let shown = in_place::Progress::new(false, "reading", Unit::Bytes, Some(length));
+    let sealed = Counted::new(sealed, shown);
     let (at, failed) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(None)));
     let head = Decryptor::new(Sealed { file: sealed, at: Rc::clone(&at) }).map_err(head)?;
     let inner = with.key(head.is_scrypt())?.open(head)?;

@@ -5,6 +5,7 @@ use super::keys::Lock;
 use super::sparse::{self, Body};
 use crate::failure::Failure;
 use crate::failure::backup::Fault;
+use crate::in_place::{Counted, Progress, Unit};
 use crate::{atomic_file, text};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -79,6 +80,8 @@ pub(super) fn write(file: &Path, lock: &Lock, contents: &Contents, staged: &Path
 /// Writes it into the temporary file `new`. A failure names the requested file.
 fn fill(new: &mut File, file: &Path, lock: &Lock, contents: &Contents, staged: &Path) -> Result<(), Failure> {
     let failed = |cause| Failure::File { path: file.to_owned(), cause };
+    let whole = contents.members.iter().map(|member| member.stored).sum();
+    let new = Counted::new(new, Progress::new(false, "backup", Unit::Bytes, Some(whole)));
     let sealed = lock.encryptor()?.wrap_output(BufWriter::new(new)).map_err(failed)?;
     let mut archive = Builder::new(sealed);
     let manifest = serde_json::to_vec(contents).map_err(|error| failed(error.into()))?;

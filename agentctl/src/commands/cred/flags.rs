@@ -27,6 +27,9 @@ pub(crate) struct Bound {
     /// Only into this field of a body, JSON or a form
     #[arg(long = "field", value_name = "NAME", value_parser = field)]
     fields: Vec<Name>,
+    /// Only into the login of IMAP or SMTP
+    #[arg(long)]
+    login: bool,
     /// The lease: a number and s, m, h, d or w
     #[arg(long, value_name = "SPAN", value_parser = crate::text::seconds)]
     expires: Option<u64>,
@@ -87,7 +90,8 @@ impl Bound {
         let headers = self.headers.iter().cloned();
         let queries = self.queries.iter().map(|name| At::Query { name: name.clone() });
         let fields = self.fields.iter().map(|name| At::Field { name: name.clone() });
-        headers.chain(queries).chain(self.segment.then_some(At::Segment)).chain(fields).collect()
+        let marked = [self.segment.then_some(At::Segment), self.login.then_some(At::Login)];
+        headers.chain(queries).chain(marked.into_iter().flatten()).chain(fields).collect()
     }
 }
 
@@ -168,6 +172,7 @@ pub(super) fn places(secret: &SecretInfo) -> String {
         At::Query { name } => format!("query {name}"),
         At::Segment => "a segment of the path".to_owned(),
         At::Field { name } => format!("field {name}"),
+        At::Login => "the login of IMAP or SMTP".to_owned(),
     };
     joined(secret.binding.at.iter().map(place), "any header")
 }
@@ -275,6 +280,7 @@ mod tests {
             headers: Vec::new(),
             queries: Vec::new(),
             segment: false,
+            login: false,
             fields: Vec::new(),
             expires: None,
             uses: None,

@@ -35,6 +35,10 @@ const CALLBACK: &str = "/callback";
 
 /// The arguments of a login.
 #[derive(clap::Args)]
+#[command(
+    override_usage = "agentctl cred login [OPTIONS] --authorize-url <URL> --token-url <URL>\n           \
+    --client-id <ID> --host <HOST> <NAME>"
+)]
 pub(crate) struct Arguments {
     /// Its name
     #[arg(value_parser = crate::arguments::text::<64>)]

@@ -6,7 +6,7 @@ use super::{environment, seal, secrets, store_for};
 use crate::app::{App, Outcome};
 use crate::atomic_file::folder_of;
 use crate::failure::Failure;
-use crate::secret_input;
+use crate::{secret_input, text};
 use age::scrypt;
 use age::secrecy::SecretString;
 use crypto_box::SecretKey;
@@ -82,7 +82,11 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     recipient.set_work_factor(WORK.0);
     let sealed = age::encrypt(&recipient, &list).map_err(|error| Failure::Usage(error.to_string()))?;
     write(&file, &sealed).map_err(|cause| Failure::File { path: file.clone(), cause })?;
-    let sentence = format!("{count} secrets are in {}, sealed with its passphrase", file.display());
+    let sentence = format!(
+        "{} in {}, sealed with its passphrase",
+        text::count(count, "secret is", "secrets are"),
+        file.display()
+    );
     Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
 }
 

@@ -2,7 +2,7 @@
 
 use super::files::writable;
 use super::{Row, Scene, Status};
-use crate::sibling;
+use crate::{sibling, text};
 use manifest::TABLE;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -156,7 +156,10 @@ fn users(scene: &Scene) -> Row {
         return of(Status::Fail, format!("{one} and {other} have one uid; give each its own"));
     }
     if missing.is_empty() {
-        return of(Status::Pass, format!("{} users, each with a uid of its own", uids.len()));
+        return of(
+            Status::Pass,
+            format!("{}, each with a uid of its own", text::count(uids.len(), "user", "users")),
+        );
     }
     let rest = "agentd numbers all of them from host.uid_base on";
     let words =

@@ -2,7 +2,7 @@
 //! machine alone.
 
 use super::{Row, Scene, Status, repair};
-use crate::kernel;
+use crate::{kernel, text};
 use manifest::Process;
 use std::collections::BTreeSet;
 use std::fs;
@@ -116,7 +116,13 @@ fn exposure(scene: &Scene) -> Row {
         );
     }
     if unread > 0 && uids.is_empty() {
-        return of(Status::Warn, format!("{unread} processes show no descriptors to this user; ask as root"));
+        return of(
+            Status::Warn,
+            format!(
+                "no descriptors of {} are shown to this user; ask as root",
+                text::count(unread, "process", "processes")
+            ),
+        );
     }
     if !api.is_empty() {
         let message = format!("gateway listens at {} on this machine, for who has a key", api.join(", "));

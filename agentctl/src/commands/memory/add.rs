@@ -79,12 +79,23 @@ fn kind(name: &str) -> Result<Named, String> {
 /// Stores the memory. The id is chosen here, so that a repeated call is one memory.
 pub(super) async fn add(app: &App, arguments: Add) -> Outcome {
     let area = arguments.place.area.clone();
+    let place = area.clone();
     let entry = Box::new(entry(arguments)?);
+    let sent = entry.content.clone();
     let id = app
         .link
         .ask(&method::memory_write, async |c, cx| c.memory_write(cx, area.clone(), entry.clone()).await);
     let id = id.await?;
-    Ok(app.out.done(json!({ "id": id.to_string() }), &id.to_string())?)
+    // The stored text is compared with the sent one: a secret is cut out before it is remembered.
+    let stored = super::read(app, &place, List::clip([id])).await.ok();
+    let stored = stored.and_then(|rows| rows.into_vec().into_iter().find(|row| row.entry.id == id));
+    let cut = stored.map(|row| row.entry.content).filter(|content| *content != sent);
+    let fields = json!({ "id": id.to_string(), "stored": cut });
+    let done = app.out.done(fields, &id.to_string())?;
+    if let Some(content) = cut {
+        app.out.remark(&format!("a secret was cut out; it is remembered as: {}", text::line(&content)));
+    }
+    Ok(done)
 }
 
 fn entry(arguments: Add) -> Result<Entry, Failure> {

@@ -10,6 +10,7 @@ use super::{Where, raw, say_damage, unread};
 use crate::app::{App, Outcome};
 use crate::atomic_file::Output;
 use crate::failure::Failure;
+use crate::text;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::memory::{Area, Filter, Kind, KindName, MemoryError, Row, State, StateName, Unread};
 use ipc_proto::{List, Text};
@@ -54,8 +55,15 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
     let fields = json!({
         "file": path.to_string_lossy(), "memories": memories, "sessions": sessions, "without_raw": without_raw,
     });
-    app.out
-        .done(fields, &format!("{memories} memories and {sessions} sessions are in {}", path.display()))?;
+    app.out.done(
+        fields,
+        &format!(
+            "{} and {} are in {}",
+            text::count(memories, "memory", "memories"),
+            text::count(sessions, "session", "sessions"),
+            path.display()
+        ),
+    )?;
     written.ended(app, place.area).await
 }
 

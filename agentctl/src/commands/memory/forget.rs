@@ -152,7 +152,8 @@ async fn selected(app: &App, area: &Area, what: Selection) -> Result<Vec<What>, 
 }
 
 fn counted(there: &Forgotten) -> String {
-    format!("{}{} memories", if there.more { "more than " } else { "" }, there.rows)
+    let more = if there.more { "more than " } else { "" };
+    format!("{more}{}", text::count(there.rows, "memory", "memories"))
 }
 
 /// Returns true if the person confirms.

@@ -1,5 +1,9 @@
-//! `agentctl memory import`: an export of this program, a database of open-mem or claude-mem, or Markdown files. All of it
-//! is checked before any of it is sent. Foreign files are labelled untrusted unless the person says otherwise.
+//! `agentctl memory import`: an export of this program, a database of open-mem or claude-mem, Markdown files, or transcripts of
+//! Claude Code. All of it is checked before any of it is sent. Foreign files are labelled untrusted unless the person says
+//! otherwise.
+
+mod count;
+mod transcript;
 
 use super::lines::{Content, Line, LineFault, Lines, MemoryLine};
 use super::markdown::MarkdownNotes;
@@ -7,33 +11,34 @@ use super::sessions::all;
 use super::{PROGRAM, area, markdown, named, read};
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
+use crate::in_place::{Progress, Unit};
 use crate::{sibling, text};
+use count::Count;
 use ipc_proto::List;
-use ipc_proto::control::{ControlError, method};
+use ipc_proto::control::method;
 use ipc_proto::ids::{MemoryId, SessionId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::memory::{
-    Area, Entry, MOST_IDS, MemoryError, Over, Project, Restored, RestoredSession, Row, SESSIONS, SessionRow,
-    State,
+    Area, Capture, Entry, MOST_IDS, MemoryError, Over, Project, Restored, RestoredSession, Row, SESSIONS,
+    SessionRow, State,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The reason for a file that was left out, by its name for programs.
-const UNREAD: &str = "unreadable";
 /// The beginning of an SQLite database.
 const SQLITE: &[u8; 16] = b"SQLite format 3\0";
 
 /// The arguments of `memory import`.
 #[derive(clap::Args)]
 pub(crate) struct Import {
-    /// An export, a database of open-mem or claude-mem, a Markdown file or a folder of them; - is standard input
+    /// An export, a database of open-mem or claude-mem, a Markdown file or a folder of them, or a transcript of Claude Code
+    /// or a folder of them (~/.claude/projects); - is standard input
     file: PathBuf,
     /// The action for a memory that is here already: skip, merge or replace
     #[arg(long, value_name = "MODE", value_parser = named::<Over>, default_value = "skip")]
@@ -52,89 +57,14 @@ pub(crate) struct Import {
     area: Option<Area>,
 }
 
-/// The result of an import.
-#[derive(Default)]
-struct Count {
-    /// Imported, or to be imported.
-    taken: u64,
-    /// Left as they are.
-    left: u64,
-    /// Sessions that were imported, or would be.
-    sessions: u64,
-    /// Refused by memory, with the number of the line or note and the reason.
-    refused: Vec<(usize, MemoryError)>,
-    /// Files that could not be read, with the error.
-    unread: Vec<(String, io::Error)>,
-    /// The file names of the notes in their order; empty for an import of lines.
-    names: Vec<String>,
-}
-
-impl Count {
-    /// The number of rows that were left out for each reason, by its name for programs.
-    fn reasons(&self) -> BTreeMap<&'static str, u64> {
-        let mut reasons = BTreeMap::new();
-        for why in self.refused.iter().map(|(_, why)| reason(*why)).chain(self.unread.iter().map(|_| UNREAD))
-        {
-            *reasons.entry(why).or_default() += 1;
-        }
-        reasons
-    }
-
-    /// The rows that were left out, as JSON.
-    fn left_out(&self) -> Vec<Value> {
-        let refused = self.refused.iter().map(|(line, why)| {
-            json!({ "line": line, "file": self.file(*line), "reason": reason(*why), "why": why.to_string() })
-        });
-        let unread = self.unread.iter().map(
-            |(file, why)| json!({ "line": null, "file": file, "reason": UNREAD, "why": why.to_string() }),
-        );
-        refused.chain(unread).collect()
-    }
-
-    /// The name of a refused row: a note's file, or a line's number.
-    fn name(&self, number: usize) -> String {
-        self.file(number).map_or_else(|| format!("line {number}"), str::to_owned)
-    }
-
-    /// The file that a note is made of.
-    fn file(&self, number: usize) -> Option<&str> {
-        number.checked_sub(1).and_then(|place| self.names.get(place)).map(String::as_str)
-    }
-
-    /// Counts the result of one row. A failure that concerns all rows ends the import, with a remark on its progress.
-    fn count(&mut self, app: &App, number: usize, result: Result<bool, Failure>) -> Result<(), Failure> {
-        match result {
-            Ok(true) => self.taken += 1,
-            Ok(false) => self.left += 1,
-            Err(failure) => match refusal(failure) {
-                Ok(why) => self.refused.push((number, why)),
-                Err(failure) => {
-                    app.out.hint(&format!(
-                        "{} were taken in before this, {} sessions",
-                        self.taken, self.sessions
-                    ));
-                    return Err(failure);
-                }
-            },
-        }
-        Ok(())
-    }
-}
-
-/// A reason by its name for programs.
-fn reason(why: MemoryError) -> &'static str {
-    match why {
-        MemoryError::Refused(why) => why.name(),
-        why => Failure::Control(ControlError::Memory(why)).kind(),
-    }
-}
-
 /// The source of memories.
 enum Origin {
     /// Lines, of this program or of a database of another.
     Lines { file: File, foreign: bool },
     /// Notes.
     Notes(MarkdownNotes),
+    /// Transcripts of Claude Code.
+    Transcripts(Vec<PathBuf>),
 }
 
 /// Runs the import.
@@ -142,6 +72,7 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
     let count = match source(&arguments)? {
         Origin::Lines { file, foreign } => lines(app, &arguments, file, foreign).await?,
         Origin::Notes(notes) => self::notes(app, &arguments, notes).await?,
+        Origin::Transcripts(files) => transcripts(app, &arguments, files).await?,
     };
     let refused = count.left_out();
     let reasons = count.reasons();
@@ -153,11 +84,12 @@ pub(super) async fn import(app: &App, arguments: Import) -> Outcome {
     let why: Vec<String> = reasons.iter().map(|(why, count)| format!("{count} {why}")).collect();
     let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
     let sentence = format!(
-        "{} {would}taken in, {} left as they are, {} refused{why}; {} sessions",
+        "{} {would}taken in, {} left as {}, {} refused{why}; {}",
         count.taken,
         count.left,
+        if count.left == 1 { "it is" } else { "they are" },
         refused.len(),
-        count.sessions
+        text::count(count.sessions, "session", "sessions"),
     );
     app.out.done(fields, &sentence)?;
     for (line, why) in &count.refused {
@@ -177,6 +109,10 @@ fn source(arguments: &Import) -> Result<Origin, Failure> {
         let mut file = tempfile::tempfile().map_err(at)?;
         io::copy(&mut io::stdin().lock(), &mut file).map_err(at)?;
         return Ok(Origin::Lines { file, foreign: false });
+    }
+    let transcripts = transcript::files(path)?;
+    if !transcripts.is_empty() {
+        return Ok(Origin::Transcripts(transcripts));
     }
     let is_markdown = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     if path.is_dir() || is_markdown {
@@ -226,7 +162,10 @@ async fn lines(app: &App, arguments: &Import, mut file: File, foreign: bool) -> 
         }
     }
     order.sort_unstable();
+    let mut progress =
+        Progress::new(app.out.json, "import", Unit::Of("memories"), u64::try_from(order.len()).ok());
     for (_, Reverse(number), at) in order {
+        progress.add(1);
         let Some(Content::Memory(mut memory)) = line_at(arguments, &mut file, at)? else { continue };
         let entry = &mut memory.row.entry;
         entry.detail.project = entry.detail.project.take().or_else(|| arguments.project.clone());
@@ -311,6 +250,39 @@ fn wrong(path: &Path, fault: LineFault) -> Failure {
     }
 }
 
+/// Imports transcripts, each event as a hook would have captured it. The same event twice is one memory.
+async fn transcripts(app: &App, arguments: &Import, files: Vec<PathBuf>) -> Result<Count, Failure> {
+    let mut count = Count::default();
+    let area = arguments.area.clone().unwrap_or(Area::User);
+    let whole = files.iter().filter_map(|file| file.metadata().ok()).map(|about| about.len()).sum();
+    let mut progress = Progress::new(app.out.json, "import", Unit::Bytes, Some(whole));
+    for file in files {
+        let mut seen = 0;
+        for line in transcript::captures(&file)? {
+            let transcript::Line { number, bytes, captures } = line?;
+            progress.add(bytes);
+            for mut capture in captures {
+                capture.project = arguments.project.clone().unwrap_or(capture.project);
+                seen += 1;
+                let result =
+                    if arguments.dry_run { Ok(true) } else { self::capture(app, &area, capture).await };
+                count.count(app, number, result)?;
+            }
+        }
+        count.sessions += u64::from(seen > 0);
+    }
+    Ok(count)
+}
+
+/// Sends one captured event. Returns false if it is no memory, or is one already.
+async fn capture(app: &App, area: &Area, capture: Capture) -> Result<bool, Failure> {
+    let capture = Box::new(capture);
+    let captured = app.link.ask(&method::memory_capture, async |c, cx| {
+        c.memory_capture(cx, area.clone(), capture.clone()).await
+    });
+    Ok(captured.await?.is_some())
+}
+
 /// Imports notes: a note with a text that is here already is left as it is.
 async fn notes(app: &App, arguments: &Import, notes: MarkdownNotes) -> Result<Count, Failure> {
     let MarkdownNotes { entries: notes, unread } = notes;
@@ -324,7 +296,10 @@ async fn notes(app: &App, arguments: &Import, notes: MarkdownNotes) -> Result<Co
     }
     let key = |entry: &Entry| entry.texts().next().unwrap_or_default().to_owned();
     count.names = notes.iter().map(key).collect();
+    let mut progress =
+        Progress::new(app.out.json, "import", Unit::Of("notes"), u64::try_from(notes.len()).ok());
     for (place, mut entry) in notes.into_iter().enumerate() {
+        progress.add(1);
         if let Some(row) = here.remove(&entry.id) {
             let Some(id) = said_again(app, arguments, &area, row).await? else {
                 count.left += 1;
@@ -376,18 +351,4 @@ async fn said_again(
         };
     }
     Ok(None)
-}
-
-/// The reason why memory refuses one row. A failure that concerns all rows ends the import.
-fn refusal(failure: Failure) -> Result<MemoryError, Failure> {
-    match failure {
-        Failure::Control(ControlError::Memory(
-            why @ (MemoryError::Refused(_)
-            | MemoryError::NeedsPerson
-            | MemoryError::NotFound
-            | MemoryError::Full
-            | MemoryError::ShareFull),
-        )) => Ok(why),
-        failure => Err(failure),
-    }
 }

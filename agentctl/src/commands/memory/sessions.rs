@@ -212,7 +212,7 @@ fn show_stats(app: &App, stats: Stats) -> Outcome {
     };
     let embedder = stats.embedder.as_ref().map_or_else(
         || "none but the built-in".to_owned(),
-        |name| format!("{name}, {} memories have its vector", stats.embedded),
+        |name| format!("{name}, {} its vector", text::count(stats.embedded, "memory has", "memories have")),
     );
     let muted: Vec<&str> = stats.muted.iter().map(|project| project.as_str()).collect();
     let muted = if muted.is_empty() { "nothing".to_owned() } else { muted.join(", ") };

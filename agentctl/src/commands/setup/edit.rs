@@ -7,7 +7,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 /// Why a configuration cannot be changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EditFault {
+pub(crate) enum EditFault {
     #[error("it is not valid TOML: {0}")]
     Syntax(String),
     #[error("{0} is there and is not what it should be; nothing was changed")]
@@ -70,7 +70,10 @@ pub(super) fn edited(
 }
 
 /// A table without a head of its own, which only holds others.
-fn folder<'a>(parent: &'a mut dyn TableLike, name: &'static str) -> Result<&'a mut dyn TableLike, EditFault> {
+pub(crate) fn folder<'a>(
+    parent: &'a mut dyn TableLike,
+    name: &'static str,
+) -> Result<&'a mut dyn TableLike, EditFault> {
     if !parent.contains_key(name) {
         let mut fresh = Table::new();
         fresh.set_implicit(true);
@@ -79,7 +82,7 @@ fn folder<'a>(parent: &'a mut dyn TableLike, name: &'static str) -> Result<&'a m
     parent.get_mut(name).and_then(Item::as_table_like_mut).ok_or(EditFault::Kind(name))
 }
 
-fn table<'a>(
+pub(crate) fn table<'a>(
     parent: &'a mut dyn TableLike,
     name: &str,
     what: &'static str,
@@ -91,7 +94,7 @@ fn table<'a>(
 }
 
 /// Sets a text; the comments before and after the old value stay.
-fn set(table: &mut dyn TableLike, name: &str, text: &str) {
+pub(crate) fn set(table: &mut dyn TableLike, name: &str, text: &str) {
     let mut fresh = Value::from(text);
     match table.get_mut(name) {
         Some(item) => {
@@ -105,7 +108,7 @@ fn set(table: &mut dyn TableLike, name: &str, text: &str) {
 }
 
 /// Adds a server of this machine to those that may be asked over plain HTTP.
-fn add(credproxy: &mut dyn TableLike, at: &str) -> Result<(), EditFault> {
+pub(crate) fn add(credproxy: &mut dyn TableLike, at: &str) -> Result<(), EditFault> {
     const KEY: &str = "plain_http";
     if !credproxy.contains_key(KEY) {
         credproxy.insert(KEY, Item::Value(Value::Array(Array::new())));

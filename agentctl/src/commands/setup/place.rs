@@ -4,6 +4,7 @@
 use super::edit::edited;
 use super::provider::Provider;
 use crate::atomic_file::folder_of;
+use crate::commands::config;
 use crate::failure::Failure;
 use crate::sibling;
 use ipc_proto::model::ModelName;
@@ -16,28 +17,13 @@ use tempfile::NamedTempFile;
 
 /// The program that knows every key.
 const PROGRAM: &str = "agentd-config";
-const SYSTEM: &str = "/etc/cordon/cordon.toml";
 /// The mode of a new configuration: it holds no secret.
 const MODE: u32 = 0o644;
-
-/// The configuration that agentd reads by default: the system's if that is installed and this is root, else the user's own.
-pub(super) fn usual() -> PathBuf {
-    if is_system() {
-        return PathBuf::from(SYSTEM);
-    }
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = of("XDG_CONFIG_HOME").or_else(|| Some(of("HOME")?.join(".config")));
-    folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
-}
 
 /// Returns true if both names are one file.
 pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     let whole = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     whole(one) == whole(other)
-}
-
-fn is_system() -> bool {
-    nix::unistd::geteuid().is_root() && Path::new(SYSTEM).parent().is_some_and(Path::is_dir)
 }
 
 /// The command that restarts the host.
@@ -50,8 +36,8 @@ pub(super) const fn restart_of(system: bool) -> &'static str {
 }
 
 /// The command that restarts this user's host.
-pub(super) fn restart() -> &'static str {
-    restart_of(is_system())
+pub(crate) fn restart() -> &'static str {
+    restart_of(config::is_system())
 }
 
 /// A checked configuration that is not installed yet.
@@ -63,11 +49,7 @@ pub(super) struct Draft {
 
 /// Makes it, and checks it in the folder of the old one, so that relative paths in it are found.
 pub(super) fn draft(path: &Path, provider: &Provider, model: &ModelName) -> Result<Draft, Failure> {
-    let old = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(cause) => return Err(Failure::File { path: path.to_owned(), cause }),
-    };
+    let old = read(path)?;
     let new = |declared| {
         edited(&old, provider, model, declared)
             .map_err(|fault| Failure::Configuration(format!("{}: {fault}", path.display())))
@@ -80,6 +62,36 @@ pub(super) fn draft(path: &Path, provider: &Provider, model: &ModelName) -> Resu
         drafted => drafted?,
     };
     Ok(Draft { path: path.to_owned(), file })
+}
+
+/// A configuration that was changed.
+pub(crate) struct Changed {
+    /// The saved old one, if there was one.
+    pub(crate) backup: Option<PathBuf>,
+}
+
+/// Installs a changed configuration once it is checked; `None` if nothing changes.
+pub(crate) fn change(
+    path: &Path,
+    edit: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<Option<Changed>, Failure> {
+    let old = read(path)?;
+    let new = edit(&old).map_err(|why| Failure::Configuration(format!("{}: {why}", path.display())))?;
+    if new == old {
+        return Ok(None);
+    }
+    let file = Some(checked(path, &new)?);
+    let backup = Draft { path: path.to_owned(), file }.put()?;
+    Ok(Some(Changed { backup }))
+}
+
+/// The configuration; empty where there is none.
+fn read(path: &Path) -> Result<String, Failure> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(cause) => Err(Failure::File { path: path.to_owned(), cause }),
+    }
 }
 
 /// Writes the text to a file beside `path`, and checks it by agentd-config.

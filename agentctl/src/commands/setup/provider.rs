@@ -1,36 +1,10 @@
-//! Known providers: address, scope of the key, and usual model. Opens nothing.
+//! The provider that is set up: its address, the scope of its key, and its usual model. Opens nothing.
 
+use super::known::{BEARER, KNOWN, compatible, names, nearest};
+use super::served;
 use ipc_proto::credproxy::{At, Binding, Verb};
 use ipc_proto::{List, Name, Text};
 use std::net::Ipv4Addr;
-
-/// Providers that need no URL: agentd-config knows the address, the models and the prices of each by its name.
-const KNOWN: [Known; 3] = [
-    Known {
-        name: "openai",
-        kind: "openai",
-        base_url: "https://api.openai.com/v1",
-        header: Some(("authorization", "Bearer ")),
-        model: Some("gpt-6-sol"),
-    },
-    Known {
-        name: "anthropic",
-        kind: "anthropic",
-        base_url: "https://api.anthropic.com/v1",
-        header: Some(("x-api-key", "")),
-        model: Some("claude-sonnet-5-5"),
-    },
-    Known { name: "ollama", kind: "ollama", base_url: "http://127.0.0.1:11434", header: None, model: None },
-];
-
-struct Known {
-    name: &'static str,
-    kind: &'static str,
-    base_url: &'static str,
-    /// The header of its key; `None` if it needs none.
-    header: Option<(&'static str, &'static str)>,
-    model: Option<&'static str>,
-}
 
 /// The address of a known provider.
 pub(super) fn address_of(name: &str) -> Option<&'static str> {
@@ -65,10 +39,10 @@ pub(super) struct Provider {
 /// Why there is no such provider.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoProvider {
-    #[error(
-        "{0}: neither a provider that is known (openai, anthropic, ollama) nor a URL (https://HOST/PATH)"
-    )]
+    #[error("{0}: neither a provider that is known ({known}) nor a URL (https://HOST/PATH)", known = names().join(", "))]
     Unknown(String),
+    #[error("{0}: no provider is known by this name; is {1} meant?")]
+    Mistyped(String, &'static str),
     #[error("the URL has a user, a query or a fragment, or no host")]
     Url,
     #[error("no name can be made from the host; --name gives one of letters, digits, `-` and `_`")]
@@ -131,17 +105,25 @@ impl Provider {
                 path,
             });
         }
-        let Spot { plain, at, path } = Spot::of(asked)?;
-        let url = asked.trim_end_matches('/').to_owned();
+        let known = compatible(asked);
+        let address = known.unwrap_or(asked);
+        let found = Spot::of(address);
+        let Spot { plain, at, path } = match (found, nearest(asked)) {
+            (Err(NoProvider::Unknown(typed)), Some(near)) => return Err(NoProvider::Mistyped(typed, near)),
+            (found, _) => found?,
+        };
+        let url = address.trim_end_matches('/').to_owned();
+        // A server of this machine that is known by its name asks for no key.
+        let header = if known.is_some() && plain { None } else { BEARER };
         Ok(Self {
-            name: named(own.or_else(|| name_of(&at)))?,
+            name: named(own.or_else(|| known.map(|_| asked.to_owned())).or_else(|| name_of(&at)))?,
             base_url: Some(url.clone()),
             url,
             is_named,
             argument,
             kind: None,
             model: None,
-            header: Some(("authorization", "Bearer ")),
+            header,
             plain,
             at,
             path,
@@ -160,6 +142,13 @@ impl Provider {
             at: List::clip([At::Header { name: Name::clip(header), prefix: Text::clip(prefix) }]),
         };
         Some((Name::clip(&self.name), binding))
+    }
+
+    /// The models that its server has, if that is on this machine and answers.
+    pub(super) fn served(&self) -> Vec<String> {
+        // Ollama has its own API at the root and lists its models as others do below it.
+        let path = if self.path.is_empty() { "/v1" } else { &self.path };
+        served::models(&self.at, path)
     }
 
     /// The command that stores its key by hand.
@@ -248,8 +237,22 @@ mod tests {
     }
 
     #[test]
+    fn a_server_with_the_usual_api_is_known_by_its_name() {
+        let groq = Provider::named("groq", None).unwrap();
+        assert_eq!(
+            (groq.name.as_str(), groq.base_url.as_deref()),
+            ("groq", Some("https://api.groq.com/openai/v1"))
+        );
+        assert_eq!(groq.again(), "agentctl setup --provider groq --model MODEL");
+        assert!(groq.secret().is_some() && !groq.plain);
+        let local = Provider::named("lmstudio", None).unwrap();
+        assert!(local.secret().is_none() && local.plain);
+        assert_eq!(Provider::named("opnai", None), Err(NoProvider::Mistyped("opnai".to_owned(), "openai")));
+    }
+
+    #[test]
     fn what_is_no_provider_is_refused() {
-        for wrong in ["opnai", "", "ftp://a.test", "gpt-4.1"] {
+        for wrong in ["", "ftp://a.test", "gpt-4.1"] {
             assert!(matches!(Provider::named(wrong, None), Err(NoProvider::Unknown(_))), "{wrong}");
         }
         for wrong in ["https://", "https://me@a.test/v1", "https://a.test/v1?key=1", "https://a.test/#x"] {

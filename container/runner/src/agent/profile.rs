@@ -7,6 +7,7 @@ use crate::RunnerFault;
 use crate::command::PATH;
 use crate::places::Places;
 use ipc_proto::router::Profile;
+use runner::tools::network;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ pub(super) fn home(places: &Places) -> PathBuf {
 fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| path.display().to_string();
     let base = format!("http://127.0.0.1:{PORT}");
-    vec![
+    let mut variables = vec![
         ("PATH", PATH.to_owned()),
         ("HOME", shown(home)),
         ("TMPDIR", shown(&places.tmp)),
@@ -86,7 +87,9 @@ fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, Strin
         ("ANTHROPIC_BASE_URL", base),
         ("ANTHROPIC_API_KEY", PLACEHOLDER.to_owned()),
         ("CORDON_MODEL", model.to_owned()),
-    ]
+    ];
+    variables.extend(network::ENVIRONMENT.map(|(name, value)| (name, value.to_owned())));
+    variables
 }
 
 /// Strings of JSON are strings of TOML as well.

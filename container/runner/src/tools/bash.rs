@@ -6,6 +6,7 @@ use super::context::Context;
 use super::fault::ToolFault;
 use super::group::{Finished, Group, code_of};
 use super::limit::{self, Reached};
+use super::network;
 use super::outcome::Outcome;
 use super::tool::{Checked, Tool};
 use serde::Deserialize;
@@ -116,6 +117,7 @@ fn start(args: &Args, context: &Context) -> Result<Group, ToolFault> {
             ("SHELL", "/bin/bash"),
             ("USER", "agent"),
         ])
+        .envs(network::ENVIRONMENT)
         .envs([("HOME", &context.scratch), ("TMPDIR", &context.scratch), ("PWD", &cwd)])
         .envs(&args.env)
         .stdin(Stdio::null())
@@ -151,6 +153,12 @@ fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration) -> Outcome {
         output.push_str(&format!("[standard error]\n{err}"));
     }
     let reached = limit::reached(code).filter(|_| cut.is_none());
+    if code != 0 && network::is_missing(output.as_bytes()) {
+        if !output.ends_with('\n') {
+            output.push('\n');
+        }
+        output.push_str(network::SENTENCE);
+    }
     if let Some(note) = note(left, cut, reached, code, spent) {
         if !output.is_empty() && !output.ends_with('\n') {
             output.push('\n');

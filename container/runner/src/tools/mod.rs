@@ -11,6 +11,7 @@ mod glob;
 mod grep;
 mod group;
 pub mod limit;
+pub mod network;
 mod outcome;
 mod output;
 mod path;

@@ -54,6 +54,26 @@ pub enum Ended {
     Disk = 10,
 }
 
+/// Why a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum EndCause {
+    /// It ended by itself, or something other than agentd ended it.
+    Itself = 0,
+    /// An operator restarted it.
+    Restarted = 1,
+    /// An operator holds it.
+    Held = 2,
+    /// It sent no heartbeat for 10 s.
+    Silent = 3,
+    /// It sent an invalid frame, or a command that its row does not permit.
+    Forbidden = 4,
+    /// It made a system call that it may not make.
+    SystemCall = 5,
+    /// It did not finish in time when the host stopped.
+    Late = 6,
+}
+
 /// Why a process ends by itself. Free text goes to its log, never here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -180,6 +200,7 @@ from_number!(RecordState: Whole, Unwritable, Broken, Foreign);
 from_number!(ListenerKind: Unix, Tcp);
 from_number!(Ended: Exited, Killed, TimedOut, NotLaunched, NoWorkspace, Memory, Cpu, Processes, Unproven, NoLoopback,
     Disk);
+from_number!(EndCause: Itself, Restarted, Held, Silent, Forbidden, SystemCall, Late);
 from_number!(Failure: Config, Open, Seal, NotOwn, NoRoom);
 from_number!(HostState: Starting, Ready, Degraded, Stopping);
 from_number!(ProcessState: Starting, Ready, Waiting, Held, Stopped);

@@ -83,13 +83,6 @@ pub const LINKS: Group = Group {
     ],
 };
 
-/// Letting go of the processor.
-pub const YIELD: Group = Group {
-    name: "yield",
-    why: "whoever waits for an answer goes on with it first, where both have one processor",
-    calls: &[any("sched_yield")],
-};
-
 /// Speaking over a connection that dialer made.
 pub const DIALLED: Group = Group {
     name: "dialled",
@@ -253,6 +246,22 @@ const ADDRESS_6: &[&[When]] = &[&[equal(2, 28)]];
 const IPPROTO_TCP: u64 = 6;
 const TCP_NODELAY: u64 = 1;
 
+/// `SO_KEEPALIVE`, `asm-generic/socket.h`; `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT` and `TCP_USER_TIMEOUT`,
+/// `linux/tcp.h`.
+const SO_KEEPALIVE: u64 = 9;
+const TCP_KEEPIDLE: u64 = 4;
+const TCP_KEEPINTVL: u64 = 5;
+const TCP_KEEPCNT: u64 = 6;
+const TCP_USER_TIMEOUT: u64 = 18;
+const DIALLED_OPTIONS: &[&[When]] = &[
+    &[equal(1, IPPROTO_TCP), equal(2, TCP_NODELAY)],
+    &[equal(1, SOL_SOCKET), equal(2, SO_KEEPALIVE)],
+    &[equal(1, IPPROTO_TCP), equal(2, TCP_KEEPIDLE)],
+    &[equal(1, IPPROTO_TCP), equal(2, TCP_KEEPINTVL)],
+    &[equal(1, IPPROTO_TCP), equal(2, TCP_KEEPCNT)],
+    &[equal(1, IPPROTO_TCP), equal(2, TCP_USER_TIMEOUT)],
+];
+
 /// Sockets of the one process with a network.
 pub const DIAL: Group = Group {
     name: "dial",
@@ -268,8 +277,9 @@ pub const DIAL: Group = Group {
         only("getsockopt", &[&[equal(1, SOL_SOCKET), equal(2, SO_ERROR)]], "why a connection failed"),
         only(
             "setsockopt",
-            &[&[equal(1, IPPROTO_TCP), equal(2, TCP_NODELAY)]],
-            "no delay; not TCP_FASTOPEN_CONNECT, which makes a connection past landlock's rules",
+            DIALLED_OPTIONS,
+            "no delay, and an end where the other end is gone; not TCP_FASTOPEN_CONNECT, which makes a connection past \
+             landlock's rules",
         ),
         only(
             "sendto",

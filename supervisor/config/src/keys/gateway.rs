@@ -1,9 +1,9 @@
-//! The keys of `[gateway]`. It holds no logic.
+//! The keys of `[gateway]` that decide if and where it listens. It holds no logic.
 
 use super::Key;
-use crate::forms::{HOST_PORT_ANY, HOST_VALUE, ORIGIN};
+use crate::forms::{HOST_PORT_ANY, HOST_VALUE};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Gate, Gateway};
+use manifest::Process::{Agentd, Gateway};
 
 /// The keys.
 pub(super) const KEYS: &[Key] = &[
@@ -26,14 +26,6 @@ pub(super) const KEYS: &[Key] = &[
                 with TLS in front of the Unix socket or this port.",
     },
     Key {
-        path: "gateway.origins",
-        kind: Kind::List { of: &Kind::Text(&ORIGIN), max: 64 },
-        preset: Preset::List(&[]),
-        seen_by: &[Gateway],
-        means: "The origins of web pages that may use the API over TCP, exactly as browsers send them. A key may allow \
-                more by `agentctl key create --origin`. Without either, no web page can use the API.",
-    },
-    Key {
         path: "gateway.hosts",
         kind: Kind::List { of: &Kind::Text(&HOST_VALUE), max: 64 },
         preset: Preset::List(&[]),
@@ -41,27 +33,5 @@ pub(super) const KEYS: &[Key] = &[
         means: "The values of `Host` that requests over TCP may have besides `127.0.0.1:PORT`, `localhost:PORT` and \
                 `[::1]:PORT`, such as the name that a reverse proxy passes on. Any other is refused: a web page whose \
                 domain name was pointed at this machine would send that name.",
-    },
-    Key {
-        path: "gateway.max_body",
-        kind: Kind::Number { min: 64 << 10, max: 16 << 20 },
-        preset: Preset::Number(8 << 20),
-        seen_by: &[Gateway],
-        means: "The most bytes of a request's body; a larger one is answered with 413.",
-    },
-    Key {
-        path: "gateway.requests_per_minute",
-        kind: Kind::Number { min: 1, max: 10_000_000 },
-        preset: Preset::Number(600),
-        seen_by: &[Gate, Gateway],
-        means: "The most pass-through requests to a model in a minute, for one key or for one user without a key; the \
-                next is answered with 429 and the time to try again.",
-    },
-    Key {
-        path: "gateway.streams_per_key",
-        kind: Kind::Number { min: 1, max: 256 },
-        preset: Preset::Number(64),
-        seen_by: &[Gate],
-        means: "The most answers under way at once, for one key or for one user without a key.",
     },
 ];

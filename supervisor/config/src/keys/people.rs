@@ -3,7 +3,7 @@
 use super::{Key, TOOLS};
 use crate::forms::{IDENTITY, MODEL, NAME, PATH, USER};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Gate, Model, Router};
+use manifest::Process::{Gate, Model, Router};
 
 /// The keys.
 pub(super) const KEYS: &[Key] = &[
@@ -103,77 +103,16 @@ pub(super) const KEYS: &[Key] = &[
                 namespace, so not mode `flat`. It uses its own tools, and all its output is untrusted: so is a session \
                 from its first turn with it.",
     },
-    Key {
-        path: "agent.NAME.limits.tool_calls",
-        kind: Kind::Number { min: 1, max: 1000 },
-        preset: Preset::Number(50),
-        seen_by: &[Router, Gate],
-        means: "The most tool calls in one turn.",
-    },
-    Key {
-        path: "agent.NAME.limits.tool_failures",
-        kind: Kind::Number { min: 1, max: 50 },
-        preset: Preset::Number(3),
-        seen_by: &[Router, Gate],
-        means: "The number of failures in a row after which a tool is refused for the rest of the turn.",
-    },
-    Key {
-        path: "agent.NAME.limits.seconds",
-        kind: Kind::Number { min: 1, max: 3600 },
-        preset: Preset::Number(120),
-        seen_by: &[Agentd, Router, Gate],
-        means: "Wall clock of a turn, seconds. The largest value of all agents is the longest life of a runner.",
-    },
-    Key {
-        path: "agent.NAME.limits.cpu_seconds",
-        kind: Kind::Number { min: 1, max: 3600 },
-        preset: Preset::Number(60),
-        seen_by: &[Router, Gate],
-        means: "CPU time of all processes in a turn's jail together, seconds.",
-    },
-    Key {
-        path: "agent.NAME.limits.run_seconds",
-        kind: Kind::Number { min: 1, max: 86_400 },
-        preset: Preset::Number(14_400),
-        seen_by: &[Router, Gate],
-        means: "Wall clock of a program that a person runs with the agent (`agentctl run`), and of a turn of its \
-                engine, seconds.",
-    },
-    Key {
-        path: "agent.NAME.limits.run_cpu_seconds",
-        kind: Kind::Number { min: 1, max: 3600 },
-        preset: Preset::Number(3600),
-        seen_by: &[Router, Gate],
-        means: "CPU time of all processes in the jail of such a program together, seconds.",
-    },
+];
+
+/// The limits of an agent that are not handed to the process with the others.
+pub(super) const LIMITS: &[Key] = &[
     Key {
         path: "agent.NAME.limits.idle_seconds",
         kind: Kind::Number { min: 5, max: 86_400 },
         preset: Preset::Number(600),
         seen_by: &[Router, Gate],
         means: "Seconds without a line from the engine's program after which the program and the turn are ended.",
-    },
-    Key {
-        path: "agent.NAME.limits.output_tokens",
-        kind: Kind::Number { min: 256, max: 200_000 },
-        preset: Preset::Number(4096),
-        seen_by: &[Router, Gate],
-        means: "The most tokens of one answer.",
-    },
-    Key {
-        path: "agent.NAME.limits.model_calls_per_hour",
-        kind: Kind::Number { min: 1, max: 100_000 },
-        preset: Preset::Number(600),
-        seen_by: &[Router, Gate],
-        means: "The most model calls of one session in an hour.",
-    },
-    Key {
-        path: "agent.NAME.limits.same_call",
-        kind: Kind::Number { min: 1, max: 1000 },
-        preset: Preset::Number(3),
-        seen_by: &[Router, Gate],
-        means: "How often a turn may call one tool with the same arguments; the next such call is refused, and the \
-                model gets the reason. If the model repeats the call at once, its turn ends.",
     },
     Key {
         path: "agent.NAME.limits.day_usd",

@@ -1,10 +1,9 @@
-//! The keys of `[provider.NAME]`, `[credproxy]`, `[memory]` and `[router]`. It holds no logic.
+//! The keys of `[provider.NAME]` and `[credproxy]`. It holds no logic.
 
 use super::Key;
-use crate::forms::{BASE_URL, EMBEDDER, HOST_PORT, LOOPBACK, NAME, PATH, PATTERN, SECRET};
+use crate::forms::{BASE_URL, HOST_PORT, LOOPBACK, PRIVATE_HOST, SECRET};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Control, Credproxy, Curator, Dialer, Embedder, Gate, Memory, Model, Router};
-use manifest::settings;
+use manifest::Process::{Agentd, Credproxy, Dialer, Model};
 
 /// A price of a million tokens.
 const PRICE: Kind = Kind::Decimal { max: 10_000 };
@@ -150,181 +149,11 @@ pub(super) const KEYS: &[Key] = &[
         means: "Hosts that credproxy may reach besides those of the providers.",
     },
     Key {
-        path: "memory.provider",
-        kind: Kind::Word(&["sqlite", "none"]),
-        preset: Preset::Text("sqlite"),
-        seen_by: &[Agentd],
-        means: "`sqlite`: one database. `none`: the memory process is not started, and no agent has `memory_*` tools.",
-    },
-    Key {
-        path: "memory.max_rows",
-        kind: Kind::Number { min: 1, max: 10_000_000 },
-        preset: Preset::Number(100_000),
-        seen_by: &[Memory],
-        means: "The most rows of one user, including superseded ones; the next write is refused.",
-    },
-    Key {
-        path: "memory.max_episodic",
-        kind: Kind::Number { min: 1, max: 10_000_000 },
-        preset: Preset::Number(10_000),
-        seen_by: &[Memory],
-        means: "The most episodic rows of one user; the next one replaces the oldest.",
-    },
-    Key {
-        path: "memory.max_semantic",
-        kind: Kind::Number { min: 1, max: 1_000_000 },
-        preset: Preset::Number(1000),
-        seen_by: &[Memory],
-        means: "The most facts, preferences and instructions of one user; the next is refused.",
-    },
-    Key {
-        path: "memory.episodic_days",
-        kind: Kind::Number { min: 0, max: 36_500 },
-        preset: Preset::Number(90),
-        seen_by: &[Memory],
-        means: "Days after which an episodic row without an expiry of its own is forgotten; 0 is never.",
-    },
-    Key {
-        path: "memory.retention_days",
-        kind: Kind::Number { min: 0, max: 36_500 },
-        preset: Preset::Number(90),
-        seen_by: &[Memory],
-        means: "Days after which observations, and superseded and removed rows, are forgotten; 0 is never. Notes, facts \
-                and summaries stay.",
-    },
-    Key {
-        path: "memory.max_mib",
-        kind: Kind::Number { min: 16, max: 4000 },
-        preset: Preset::Number(500),
-        seen_by: &[Memory],
-        means: "The largest size of the database, MiB. To stay below it, superseded and removed rows are deleted first, \
-                then the oldest observations; if nothing is left to delete, the next write is refused.",
-    },
-    Key {
-        path: "memory.max_owner_mib",
-        kind: Kind::Number { min: 1, max: 4000 },
-        preset: Preset::Number(250),
-        seen_by: &[Memory],
-        means: "The largest size of one user's rows in the database without indexes, MiB. To stay below it, the user's \
-                superseded and removed rows are deleted first, then the oldest observations; then the user's next write \
-                is refused. With several users, max_mib divided by their number leaves each a share that no other can \
-                take.",
-    },
-    Key {
-        path: "memory.ignored_tools",
-        kind: Kind::List { of: &Kind::Text(&NAME), max: 64 },
+        path: "credproxy.private_hosts",
+        kind: Kind::List { of: &Kind::Text(&PRIVATE_HOST), max: 64 },
         preset: Preset::List(&[]),
-        seen_by: &[Memory],
-        means: "Tools of coding agents whose outputs hooks do not capture.",
-    },
-    Key {
-        path: "memory.min_output_length",
-        kind: Kind::Number { min: 0, max: 50_000 },
-        preset: Preset::Number(50),
-        seen_by: &[Memory],
-        means: "The shortest output of a tool that hooks capture, characters.",
-    },
-    Key {
-        path: "memory.max_index_entries",
-        kind: Kind::Number { min: 1, max: 100 },
-        preset: Preset::Number(50),
-        seen_by: &[Memory],
-        means: "The most memories in the index that a model gets: in an agent's turn, from a hook and from `agentctl \
-                memory context`.",
-    },
-    Key {
-        path: "memory.sensitive_patterns",
-        kind: Kind::List { of: &Kind::Text(&PATTERN), max: 32 },
-        preset: Preset::List(&[]),
-        seen_by: &[Memory],
-        means: "Patterns of text that is never stored: each match becomes `[REDACTED]` before the text is scanned and \
-                stored.",
-    },
-    Key {
-        path: "memory.embedder",
-        kind: Kind::Text(&EMBEDDER),
-        preset: Preset::Nothing,
-        seen_by: &[Memory, Gate, Curator, Control],
-        means: "The model that makes vectors of memories and queries, such as `openai/text-embedding-3-small` or \
-                `ollama/all-minilm`, so that searches compare meaning as well as words. It gets texts only as their \
-                labels allow. `local` is the model of `[embedder]`, with which no text leaves the host. Without one, \
-                the search modes `meaning`, `fused` and `weighted` compare spelling alone. After a change of the model \
-                all vectors are made anew, in the background.",
-    },
-    Key {
-        path: "memory.rerank",
-        kind: Kind::Flag,
-        preset: Preset::Flag(false),
-        seen_by: &[Gate, Control],
-        means: "If true, the model of `[curator]` orders the first results of every search: by agents, MCP clients and \
-                `agentctl memory search`. It gets results only as their labels allow. If it fails, the order is \
-                unchanged and the answer says so.",
-    },
-    Key {
-        path: "memory.rerank_top",
-        kind: Kind::Number { min: 2, max: 20 },
-        preset: Preset::Number(20),
-        seen_by: &[Gate, Control],
-        means: "The number of results that the model orders.",
-    },
-    Key {
-        path: "memory.rerank_seconds",
-        kind: Kind::Number { min: 1, max: 15 },
-        preset: Preset::Number(8),
-        seen_by: &[Gate, Control],
-        means: "Seconds after which a search answers without the model's order.",
-    },
-    Key {
-        path: "embedder.folder",
-        kind: Kind::Text(&PATH),
-        preset: Preset::Nothing,
-        seen_by: &[Agentd, Embedder, Memory, Gate, Curator, Control],
-        means: "A folder with a sentence model like MiniLM: `config.json` of a BERT, `tokenizer.json` or `vocab.txt`, \
-                and `model.safetensors`. With it the process `embedder` is started; `[memory] embedder = \"local\"` \
-                uses it. In mode `system` every user must be able to read these files, and they must not lie below \
-                `/tmp`. After a change of the files all vectors are made anew.",
-    },
-    Key {
-        path: "embedder.idle_seconds",
-        kind: Kind::Number { min: 1, max: 86_400 },
-        preset: Preset::Number(600),
-        seen_by: &[Embedder],
-        means: "Seconds without a request after which the model is unloaded; the next request loads it again.",
-    },
-    Key {
-        path: "router.queue_per_session",
-        kind: Kind::Number { min: 1, max: 1024 },
-        preset: Preset::Number(32),
-        seen_by: &[Router],
-        means: "The most waiting messages of one session; the next is refused before it is accepted.",
-    },
-    Key {
-        path: "router.queue_per_user",
-        kind: Kind::Number { min: 1, max: 65_536 },
-        preset: Preset::Number(1024),
-        seen_by: &[Router],
-        means: "The most waiting messages of one user; the owner has no such limit. At most `queue_total`.",
-    },
-    Key {
-        path: "router.queue_total",
-        kind: Kind::Number { min: 1, max: 65_536 },
-        preset: Preset::Number(4096),
-        seen_by: &[Router],
-        means: "The most waiting messages of all users; at least `queue_per_session`.",
-    },
-    Key {
-        path: "router.turns_at_once",
-        kind: Kind::Number { min: 1, max: settings::MAX_SLOTS as u32 },
-        preset: Preset::Number(8),
-        seen_by: &[Router],
-        means: "The most turns that run at once; at most `host.runner_slots`. One of them is reserved for the owner. A \
-                turn that waits for a person does not count if `host.runner_slots` leaves a slot for its runner.",
-    },
-    Key {
-        path: "router.turns_per_user",
-        kind: Kind::Number { min: 1, max: settings::MAX_SLOTS as u32 },
-        preset: Preset::Number(4),
-        seen_by: &[Router],
-        means: "The most turns of one user that run at once; the owner has no such limit. At most `turns_at_once`.",
+        seen_by: &[Dialer],
+        means: "Hosts of this machine, of a network that it is attached to or of a private network that credproxy may reach \
+                although they are not public. They are reached over TLS alone.",
     },
 ];

@@ -1,6 +1,8 @@
 //! agentd-config from outside: its reports on files, and its document for agentd.
 
 #[cfg(test)]
+mod channels;
+#[cfg(test)]
 mod common;
 #[cfg(test)]
 mod engines;

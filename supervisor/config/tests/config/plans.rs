@@ -1,11 +1,13 @@
 //! Right files and what comes of them.
 
 use crate::common::{check, check_in, machine};
+use agentd_config::keys;
+use agentd_config::kind::{Kind, Preset};
 use agentd_config::plan::Machine;
 use ipc_proto::config::{self, LogFormat, Section, UserRole};
 use manifest::Process;
 use manifest::command::Mode;
-use manifest::settings::decode;
+use manifest::settings::{bit, decode};
 use serde::de::DeserializeOwned;
 use std::os::unix::fs::PermissionsExt;
 
@@ -17,18 +19,24 @@ pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) ->
     serde_json::from_slice(decode(document).unwrap().1.get(process).unwrap()).unwrap()
 }
 
+/// Returns true if only a section of the file has the process started.
+fn unasked(process: Process) -> bool {
+    process == Process::Embedder || process.is_channel()
+}
+
 // Holds B-22, B-45.
 #[test]
 fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let document = check("").unwrap().document().unwrap();
     let (settings, sections) = decode(&document).unwrap();
+    let started: u32 = Process::ALL.into_iter().skip(1).filter(|process| !unasked(*process)).map(bit).sum();
     assert_eq!((settings.mode, settings.runner_slots, settings.wall_ms), (None, 64, 120_000));
     assert_eq!(settings.disk_reserve, 64);
     assert_eq!(settings.warm_runners, 8);
     assert_eq!(
         (settings.enabled, settings.log_json, settings.rotate_bytes),
-        (0b1111_1101_1111_1110, false, 8 << 20),
-        "embedder alone is not there without its model"
+        (started, false, 8 << 20),
+        "embedder and channels are not there without a section"
     );
     assert_eq!(settings.ids(Process::Audit), Some((780_001, 780_001)));
     assert_eq!(settings.ids(Process::Runner), Some((780_011, 780_011)), "as before there was a gateway");
@@ -44,7 +52,7 @@ fn an_empty_file_is_a_whole_host_with_the_default_agent() {
     let audit: Section<config::Audit> = section(&document, Process::Audit);
     assert_eq!((audit.log.format, audit.log.level.as_str()), (LogFormat::Text, "info"));
     assert_eq!(audit.own, config::Audit::DEFAULT);
-    let _: Section<config::Scanner> = section(&document, Process::Scanner);
+    let _: Section<config::NoKeys> = section(&document, Process::Scanner);
     let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
     assert_eq!(dialer.own, config::Dialer::default());
     let proxy: Section<config::Credproxy> = section(&document, Process::Credproxy);
@@ -99,7 +107,7 @@ fn an_empty_file_has_the_curator_compress_and_ask_no_model() {
     let own = curator.own;
     assert_eq!((own.model, own.embedder, own.compression_enabled), (None, None, true));
     assert_eq!((own.max_tokens_per_compression, own.batch_size, own.batch_interval_ms), (1024, 5, 30_000));
-    assert_eq!((own.conflict_low, own.conflict_high, own.resolve_conflicts), (700, 920, false));
+    assert_eq!((own.conflict_low, own.conflict_high, own.resolve_conflicts), (700_000, 920_000, false));
 }
 
 /// A file that says something to everybody.
@@ -209,7 +217,7 @@ fn a_provider_set_to_none_removes_its_row() {
         let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
         let document = plan.document().unwrap();
         let (settings, sections) = decode(&document).unwrap();
-        let gone = [gone, vec![Process::Embedder]].concat();
+        let gone = [gone, Process::ALL.into_iter().filter(|process| unasked(*process)).collect()].concat();
         for process in Process::ALL.into_iter().filter(|p| *p != Process::Agentd) {
             assert_eq!(settings.enabled(process), !gone.contains(&process), "{section}: {}", process.name());
             let handed = !process.is_runner() && !gone.contains(&process);
@@ -305,12 +313,6 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("host.mode", "host.mode = 'flat'"),
         ("host.uid_base", "host.uid_base = 900000"),
         ("host.runner_slots", "host.runner_slots = 9"),
-        ("host.disk_reserve", "host.disk_reserve = 65"),
-        ("host.inode_reserve", "host.inode_reserve = 1"),
-        ("host.warm_runners", "host.warm_runners = 0"),
-        ("log.format", "log.format = 'json'"),
-        ("log.level", "log.level = 'debug'"),
-        ("log.rotate_bytes", "log.rotate_bytes = 65536"),
         ("log.levels.PROCESS", "log.levels.audit = 'debug'"),
         ("user[].name", "user = [{ name = 'b', role = 'user' }]"),
         ("user[].role", "user = [{ name = 'a', role = 'guest' }]"),
@@ -403,33 +405,49 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "provider.NAME.models.MODEL.cache_write_usd",
             "provider.p = { base_url = 'https://a.b', models.m = { input_usd = 0, output_usd = 0, cache_write_usd = 1 } }",
         ),
-        ("credproxy.provider", "credproxy.provider = 'none'"),
         ("credproxy.key", "credproxy.key = 'passphrase'"),
         ("credproxy.plain_http", "credproxy.plain_http = ['localhost:80']"),
         ("credproxy.hosts", "credproxy.hosts = ['a.b:443']"),
-        ("memory.provider", "memory.provider = 'none'"),
-        ("memory.max_rows", "memory.max_rows = 1"),
-        ("memory.max_episodic", "memory.max_episodic = 1"),
-        ("memory.max_semantic", "memory.max_semantic = 1"),
-        ("memory.episodic_days", "memory.episodic_days = 0"),
-        ("memory.retention_days", "memory.retention_days = 0"),
-        ("memory.max_mib", "memory.max_mib = 16"),
-        ("memory.max_owner_mib", "memory.max_owner_mib = 1"),
         ("memory.ignored_tools", "memory.ignored_tools = ['TodoWrite']"),
-        ("memory.min_output_length", "memory.min_output_length = 0"),
-        ("memory.max_index_entries", "memory.max_index_entries = 20"),
         ("memory.sensitive_patterns", "memory.sensitive_patterns = ['AB-[0-9]+']"),
         ("memory.embedder", "memory.embedder = 'offline/hash-384'"),
         ("memory.rerank", "memory.rerank = true\ncurator.model = 'offline/reader'"),
-        ("memory.rerank_top", "memory.rerank_top = 5"),
-        ("memory.rerank_seconds", "memory.rerank_seconds = 3"),
         ("embedder.folder", "embedder.folder = 'm'"),
         ("embedder.idle_seconds", "embedder = { folder = 'm', idle_seconds = 60 }"),
-        ("router.queue_per_session", "router.queue_per_session = 1"),
-        ("router.queue_per_user", "router.queue_per_user = 1"),
         ("router.queue_total", "router.queue_total = 100"),
-        ("router.turns_at_once", "router.turns_at_once = 1"),
-        ("router.turns_per_user", "router.turns_per_user = 1"),
+        ("channel.NAME.platform", "channel.c = { platform = 'telegram', secret = 's' }"),
+        ("channel.NAME.secret", "channel.c = { platform = 'telegram', secret = 't' }"),
+        (
+            "channel.NAME.base_url",
+            "channel.c = { platform = 'telegram', secret = 's', base_url = 'https://a.b' }",
+        ),
+        (
+            "channel.NAME.agent",
+            "agent.b = {}\nchannel.c = { platform = 'telegram', secret = 's', agent = 'b' }",
+        ),
+        ("channel.NAME.dm", "channel.c = { platform = 'telegram', secret = 's', dm = 'pairing' }"),
+        (
+            "channel.NAME.open_to",
+            "channel.c = { platform = 'telegram', secret = 's', dm = 'open', open_to = 'everyone' }",
+        ),
+        ("channel.NAME.allow", "channel.c = { platform = 'telegram', secret = 's', allow = ['7'] }"),
+        ("channel.NAME.groups", "channel.c = { platform = 'telegram', secret = 's', groups = ['-1'] }"),
+        ("channel.NAME.members", "channel.c = { platform = 'telegram', secret = 's', members = true }"),
+        (
+            "channel.NAME.require_mention",
+            "channel.c = { platform = 'telegram', secret = 's', require_mention = false }",
+        ),
+        (
+            "channel.NAME.dm_session",
+            "channel.c = { platform = 'telegram', secret = 's', dm_session = 'shared' }",
+        ),
+        ("channel.NAME.trust", "channel.c = { platform = 'telegram', secret = 's', trust = 'user' }"),
+        (
+            "channel.NAME.guest_messages",
+            "channel.c = { platform = 'telegram', secret = 's', guest_messages = 1 }",
+        ),
+        ("channel.NAME.streaming", "channel.c = { platform = 'telegram', secret = 's', streaming = 'off' }"),
+        ("channel.NAME.typing", "channel.c = { platform = 'telegram', secret = 's', typing = false }"),
         ("service.NAME.base_url", "service.q = { base_url = 'https://a.c' }"),
         ("service.NAME.secret", "service.q = { base_url = 'https://a.b', secret = 't' }"),
         ("service.NAME.oauth", "service.q = { base_url = 'https://a.b', secret = 's', oauth = true }"),
@@ -455,21 +473,14 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("model.route.fast", "model.route.fast = ['offline/reader']"),
         ("model.route.thinking", "model.route.thinking = ['offline/reader']"),
         ("model.route.coding", "model.route.coding = ['offline/reader']"),
-        ("model.offline_fallback", "model.offline_fallback = true"),
-        ("model.retries", "model.retries = 0"),
-        ("model.timeout_s", "model.timeout_s = 1"),
-        ("model.output_tokens", "model.output_tokens = 256"),
         ("model.temperature", "model.temperature = 0.7"),
         ("model.stop", "model.stop = ['END']"),
         ("budget.day_usd", "budget.day_usd = 1.5"),
         ("budget.month_usd", "budget.month_usd = 1"),
         ("budget.session_usd", "budget.session_usd = 1"),
         ("budget.agent_usd", "budget.agent_usd = 1"),
-        ("budget.at_limit", "budget.at_limit = 'warn'"),
         ("budget.cheaper_model", "budget.cheaper_model = 'offline/reader'"),
         ("budget.warn_at", "budget.warn_at = 0.5"),
-        ("budget.unpriced", "budget.unpriced = 'allow'"),
-        ("web.provider", "web.provider = 'none'"),
         ("web.mode", "web.mode = 'unrestricted'"),
         ("web.allow", "web.allow = ['a.b']"),
         ("web.block", "web.block = ['a.b']"),
@@ -481,56 +492,15 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ),
         ("web.search.secret", "web.search = { provider = 'brave', secret = 't' }"),
         ("policy.contacts", "policy.contacts = ['ada@example.com']"),
-        ("policy.approval_seconds", "policy.approval_seconds = 10"),
-        ("policy.autonomy", "policy.autonomy = 'readonly'"),
-        ("curator.compression_enabled", "curator.compression_enabled = false"),
         ("curator.model", "curator.model = 'offline/reader'"),
-        ("curator.max_tokens_per_compression", "curator.max_tokens_per_compression = 512"),
-        ("curator.batch_size", "curator.batch_size = 6"),
-        ("curator.batch_interval_ms", "curator.batch_interval_ms = 100"),
-        ("curator.summaries", "curator.summaries = false"),
-        ("curator.resolve_conflicts", "curator.resolve_conflicts = true"),
         ("curator.conflict_low", "curator.conflict_low = 0.5"),
         ("curator.conflict_high", "curator.conflict_high = 0.95"),
-        ("curator.extract_entities", "curator.extract_entities = true"),
-        ("curator.tokens_per_day", "curator.tokens_per_day = 0"),
-        ("curator.attempts", "curator.attempts = 1"),
-        ("gateway.provider", "gateway.provider = 'none'"),
         ("gateway.listen", "gateway.listen = '127.0.0.1:80'"),
         ("gateway.origins", "gateway.origins = ['https://a.b']"),
         ("gateway.hosts", "gateway.hosts = ['a.b']"),
-        ("gateway.max_body", "gateway.max_body = 65536"),
-        ("gateway.requests_per_minute", "gateway.requests_per_minute = 7"),
-        ("gateway.streams_per_key", "gateway.streams_per_key = 7"),
-        ("audit.retention_days.debug", "audit.retention_days.debug = 8"),
         ("audit.retention_days.info", "audit.retention_days.info = 31"),
         ("audit.retention_days.warning", "audit.retention_days.warning = 91"),
         ("audit.retention_days.error", "audit.retention_days.error = 366"),
-        ("audit.retention_days.auth", "audit.retention_days.auth = 366"),
-        ("audit.retention_days.config", "audit.retention_days.config = 366"),
-        ("audit.checkpoint.entries", "audit.checkpoint.entries = 1"),
-        ("audit.checkpoint.ms", "audit.checkpoint.ms = 50"),
-        ("audit.alerts.auth_failures.number", "audit.alerts.auth_failures.number = 7"),
-        ("audit.alerts.auth_failures.minutes", "audit.alerts.auth_failures.minutes = 7"),
-        ("audit.alerts.auth_failures.quiet_minutes", "audit.alerts.auth_failures.quiet_minutes = 7"),
-        ("audit.alerts.network_refusals.number", "audit.alerts.network_refusals.number = 7"),
-        ("audit.alerts.network_refusals.minutes", "audit.alerts.network_refusals.minutes = 7"),
-        ("audit.alerts.network_refusals.quiet_minutes", "audit.alerts.network_refusals.quiet_minutes = 7"),
-        ("audit.alerts.secret_misdirected.number", "audit.alerts.secret_misdirected.number = 7"),
-        ("audit.alerts.secret_misdirected.minutes", "audit.alerts.secret_misdirected.minutes = 7"),
-        (
-            "audit.alerts.secret_misdirected.quiet_minutes",
-            "audit.alerts.secret_misdirected.quiet_minutes = 7",
-        ),
-        ("audit.alerts.attest_drift.number", "audit.alerts.attest_drift.number = 7"),
-        ("audit.alerts.attest_drift.minutes", "audit.alerts.attest_drift.minutes = 7"),
-        ("audit.alerts.attest_drift.quiet_minutes", "audit.alerts.attest_drift.quiet_minutes = 7"),
-        ("audit.alerts.quarantined.number", "audit.alerts.quarantined.number = 7"),
-        ("audit.alerts.quarantined.minutes", "audit.alerts.quarantined.minutes = 7"),
-        ("audit.alerts.quarantined.quiet_minutes", "audit.alerts.quarantined.quiet_minutes = 7"),
-        ("audit.alerts.disk_low.number", "audit.alerts.disk_low.number = 7"),
-        ("audit.alerts.disk_low.minutes", "audit.alerts.disk_low.minutes = 7"),
-        ("audit.alerts.disk_low.quiet_minutes", "audit.alerts.disk_low.quiet_minutes = 7"),
         ("tool.TOOL.effect", "tool.t.effect = 'pay'"),
         ("tool.TOOL.relevant_args", "tool.t.relevant_args = ['to']"),
         ("tool.TOOL.record_args", "tool.t = { relevant_args = ['to'], record_args = ['to'] }"),
@@ -581,6 +551,11 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             }
             "provider" => provider.replace('q', "p"),
             "embedder" if path == "embedder.idle_seconds" => "embedder.folder = 'm'".to_owned(),
+            "channel" if path == "channel.NAME.platform" => String::new(),
+            "channel" if path == "channel.NAME.agent" => {
+                "agent.b = {}\nchannel.c = { platform = 'telegram', secret = 's' }".to_owned()
+            }
+            "channel" => "channel.c = { platform = 'telegram', secret = 's' }".to_owned(),
             "service" => "service.q = { base_url = 'https://a.b', secret = 's' }".to_owned(),
             "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
                 "web.search = { provider = 'brave', secret = 's' }".to_owned()
@@ -591,6 +566,29 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         };
         assert_ne!(plan(text), plan(&base), "{path}");
     }
-    let listed: Vec<_> = std::iter::once("version").chain(cases.map(|(path, _)| path)).collect();
-    assert_eq!(agentd_config::keys::all().map(|key| key.path).collect::<Vec<_>>(), listed);
+    for (path, _) in cases {
+        assert!(keys::find(path).is_some(), "{path} is no key");
+    }
+    for key in
+        keys::all().filter(|key| key.path != "version" && cases.iter().all(|(path, _)| *path != key.path))
+    {
+        let text = another_value(key).unwrap_or_else(|| panic!("give {} a value", key.path));
+        assert_ne!(plan(&format!("{} = {text}", key.path)), plan(""), "{}", key.path);
+    }
+}
+
+/// A value that is not the default, where the type alone says one.
+fn another_value(key: &keys::Key) -> Option<String> {
+    match (key.kind, key.preset) {
+        _ if key.path.contains(|c: char| c.is_ascii_uppercase() || c == '[') => None,
+        (Kind::Number { min, max }, Preset::Number(default)) => {
+            let other = if default == min { max } else { min };
+            Some(other.to_string())
+        }
+        (Kind::Flag, Preset::Flag(default)) => Some((!default).to_string()),
+        (Kind::Word(words), Preset::Text(default)) => {
+            words.iter().find(|word| **word != default).map(|word| format!("'{word}'"))
+        }
+        _ => None,
+    }
 }

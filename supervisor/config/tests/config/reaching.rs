@@ -127,3 +127,20 @@ fn an_agent_sees_its_models_abilities_a_task_any_and_an_engine_none() {
     let seeing: Vec<&str> = agents.iter().filter(|(_, it)| it.sees).map(|(name, _)| name.as_str()).collect();
     assert_eq!(seeing, ["a", "c"]);
 }
+
+// Holds P4-35.
+#[test]
+fn a_private_host_that_is_listed_may_be_a_service_over_tls_alone() {
+    let with = |url: &str| {
+        format!(
+            "[service.s]\nbase_url = '{url}'\n[credproxy]\nprivate_hosts = ['10.0.0.9:443', '10.0.0.9:80']"
+        )
+    };
+    let document = check(&with("https://10.0.0.9")).unwrap().document().unwrap();
+    let dialer: Section<config::Dialer> = section(&document, Process::Dialer);
+    assert_eq!(dialer.own.credproxy_private_hosts, ["10.0.0.9:443", "10.0.0.9:80"]);
+    assert_eq!(dialer.own.credproxy_hosts, ["10.0.0.9:443"]);
+    for refused in ["http://10.0.0.9", "https://10.0.0.9:8443", "https://10.0.0.8"] {
+        assert!(check(&with(refused)).is_err(), "{refused}");
+    }
+}

@@ -4,11 +4,16 @@ use crate::common::{all, check, check_in, machine};
 
 const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
-const PROCESSES: &str = "audit, dialer, credproxy, scanner, memory, web, model, router, embedder, gate, curator, gateway, control";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
                    `/chat/completions`, with no user, query or fragment; `http` only to a host that `credproxy.plain_http` lists";
 const PUBLIC: &str = "`https` to a public host, or a loopback host that `credproxy.plain_http` lists";
+
+/// The names of the processes that write log lines of their own.
+fn actors() -> Vec<&'static str> {
+    let actors = manifest::TABLE.iter().map(|row| row.process).filter(|process| manifest::is_actor(*process));
+    actors.map(manifest::Process::name).collect()
+}
 
 #[test]
 fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
@@ -179,7 +184,10 @@ fn unknown_names_are_answered_with_the_valid_ones() {
     all(&[
         (
             "[log.levels]\ngaet = 'info'",
-            &format!("2: log.levels.gaet: \"gaet\" is unknown, nearest is gate; valid: {PROCESSES}"),
+            &format!(
+                "2: log.levels.gaet: \"gaet\" is unknown, nearest is gate; valid: {}",
+                actors().join(", ")
+            ),
         ),
         ("[log.levels]\ngate = 'loud'", &format!("2: log.levels.gate: \"loud\" is unknown; valid: {LEVELS}")),
         (
@@ -211,7 +219,7 @@ fn hosts_that_dialer_would_refuse_are_refused_where_they_are_written() {
             "3: provider.p.base_url: 127.0.0.1:8081 is this machine, and `credproxy.plain_http` does not list it; \
              valid: `https` to a public host, or one of 127.0.0.1:8080".to_owned(),
         ),
-        (with("https://192.168.1.5/v1", ""), format!("3: provider.p.base_url: 192.168.1.5 is a private address, which dialer never connects to; valid: {PUBLIC}")),
+        (with("https://192.168.1.5/v1", ""), format!("3: provider.p.base_url: 192.168.1.5 is a private address, and `credproxy.private_hosts` does not list 192.168.1.5:443; valid: {PUBLIC}")),
         (with("https://u:sk-key@a.b/", ""), format!("3: provider.p.base_url: this is not of the form; valid: {URL}")),
         (with("https://a.b/chat/completions", ""), format!("3: provider.p.base_url: this is not of the form; valid: {URL}")),
         (

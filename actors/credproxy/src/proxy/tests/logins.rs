@@ -186,7 +186,7 @@ fn a_token_serves_until_it_expires_while_its_server_is_away() {
             assert!(world.heard().1[0].contains(FIRST));
             let ended = lab(&world, &tokens(0)).await;
             let refused = ended.request(with_key("http://plain.test/mail")).await;
-            assert_eq!(refused, Err(CredError::Upstream), "{status}");
+            assert_eq!(refused, Err(CredError::Unsent), "{status}");
             assert_eq!((world.heard().0.len(), world.heard().1.len()), (2, 1));
         }
     });

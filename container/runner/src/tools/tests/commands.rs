@@ -55,10 +55,24 @@ fn a_command_sees_only_the_fixed_environment_and_what_it_was_given() {
     let outcome = bench.run("bash", json!({"command": "env | sort", "env": {"GIVEN": "a b", "LANG": "C"}}));
     let scratch = bench.dir.path().join("scratch");
     let names: Vec<_> = outcome.output.lines().filter_map(|line| line.split_once('=')).collect();
-    let expected = ["GIVEN", "HOME", "LANG", "PATH", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "_"];
+    let fixed = ["GIVEN", "HOME", "LANG", "PATH", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "_"];
+    let mut expected: Vec<_> = crate::tools::network::ENVIRONMENT.iter().map(|(name, _)| *name).collect();
+    expected.extend(fixed);
+    expected.sort_unstable();
     assert_eq!(names.iter().map(|(name, _)| *name).collect::<Vec<_>>(), expected);
     assert!(names.contains(&("GIVEN", "a b")) && names.contains(&("LANG", "C")));
     assert!(names.contains(&("HOME", scratch.to_str().unwrap())));
+}
+
+// Holds P1-42.
+#[test]
+fn a_command_that_found_no_network_is_told_so_in_one_sentence() {
+    let bench = Bench::new();
+    let failed = bash(&bench, "echo 'curl: (6) Could not resolve host: example.com' >&2; exit 6").output;
+    assert_eq!(failed.matches("this jail has no network by design").count(), 1, "{failed}");
+    assert!(failed.ends_with("[exit code 6]"), "{failed}");
+    let went = bash(&bench, "echo 'Could not resolve host'").output;
+    assert!(!went.contains("by design"), "it succeeded: {went}");
 }
 
 #[test]

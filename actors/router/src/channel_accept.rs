@@ -1,0 +1,271 @@
+//! Acceptance of a batch of a platform's messages: admission comes before anything of a message is stored or scanned; what is admitted, the
+//! pairings and the cursor are durable in one commit. Then the platform is acknowledged.
+
+use crate::channel_accounts::Channel;
+use crate::channel_sessions::{session_base, submission};
+use crate::channels::admission::{self, Decision};
+use crate::channels::commands::{self, Command};
+use crate::state::RouterState;
+use crate::state::effects::Recorded;
+use crate::store::Arrival;
+use crate::submit::StoredMessage;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::channel::{Admitted, BATCH, Batch, ChannelError, ConversationKind, DropReason, Inbound};
+use ipc_proto::ids::UserId;
+use ipc_proto::router::RouterError;
+use ipc_proto::{List, Text};
+use manifest::Process;
+use sha2::{Digest, Sha256};
+
+/// Answers of one conversation, and of one account, that may wait to be sent.
+const WAITING: (u32, u32) = (4096, 256);
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
+/// A batch while it is stored.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Its messages that are stored and not queued yet.
+    stored: Vec<StoredMessage>,
+    /// Effects before it: those that it adds are dropped if it is taken back.
+    effects: usize,
+}
+
+impl RouterState {
+    /// Accepts a batch.
+    pub(crate) fn channel_accept(
+        &mut self,
+        caller: Process,
+        account: &str,
+        batch: &Batch,
+    ) -> Result<List<Admitted, BATCH>, ChannelError> {
+        let channel = self.own_channel(caller, account)?;
+        if self.store.account(&channel.name)?.paused {
+            return Err(ChannelError::Paused);
+        }
+        let total = usize::try_from(self.config.queue_total).unwrap_or(usize::MAX);
+        if self.disk_has_room().is_err() || self.lanes.waiting() + batch.messages.len() > total.max(BATCH) {
+            return Err(ChannelError::Busy { retry_s: 5 });
+        }
+        let users = self.people.ids();
+        let mut progress = Progress { effects: self.effects.len(), ..Progress::default() };
+        self.store.begin_batch()?;
+        let fates = self.store_batch(&channel, batch, &mut progress);
+        let done = match fates {
+            Ok(fates) => {
+                kit::fault_point!("router.channel.stored");
+                self.store.commit_batch().map(|()| fates).map_err(ChannelError::from)
+            }
+            Err(fault) => {
+                self.store.abort_batch();
+                Err(fault)
+            }
+        };
+        kit::fault_point!("router.channel.committed");
+        match done {
+            Ok(fates) => {
+                for stored in progress.stored {
+                    self.announce(stored);
+                }
+                self.wake_channel(&channel.name);
+                Ok(List::clip(fates))
+            }
+            Err(fault) => {
+                // Guests of the batch never were, and neither were its records.
+                let fresh = self.people.ids();
+                fresh.into_iter().filter(|id| !users.contains(id)).for_each(|id| self.people.remove(id));
+                self.effects.truncate(progress.effects);
+                Err(fault)
+            }
+        }
+    }
+
+    fn store_batch(
+        &mut self,
+        channel: &Channel,
+        batch: &Batch,
+        progress: &mut Progress,
+    ) -> Result<Vec<Admitted>, ChannelError> {
+        let mut fates = Vec::with_capacity(batch.messages.len());
+        for inbound in &batch.messages {
+            fates.push(self.store_inbound(channel, inbound, progress)?);
+        }
+        let admitted = fates.iter().any(|fate| matches!(fate, Admitted::Accepted { .. } | Admitted::Command));
+        let now_ms = self.now.ms;
+        self.store.commit(|tx| {
+            if admitted {
+                tx.note_admitted(&channel.name, now_ms)?;
+            }
+            tx.set_cursor(&channel.name, &batch.cursor)
+        })?;
+        Ok(fates)
+    }
+
+    fn store_inbound(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        progress: &mut Progress,
+    ) -> Result<Admitted, ChannelError> {
+        if let Some(before) = self.store.arrival_keyed(&channel.name, &inbound.key)? {
+            let Some(seq) = before.message else { return Ok(Admitted::Command) };
+            let head = self.store.message_at(seq)?.ok_or(ChannelError::NotDurable)?;
+            return Ok(Admitted::Repeated { message: head.id, turn: head.turn });
+        }
+        let Some(identity) = channel.rules.platform.identity(&channel.account, &inbound.sender.id) else {
+            return Ok(self.drop_inbound(channel, inbound, DropReason::Empty));
+        };
+        let group = match inbound.conversation.kind {
+            ConversationKind::Group => self.group_rule(channel, &inbound.conversation.id)?,
+            ConversationKind::Direct => None,
+        };
+        let known = self.people.by_identity(&identity).map(|person| (person.id, person.role));
+        let decision = admission::decide(&channel.rules, inbound, known.map(|(_, role)| role), group);
+        let direct = inbound.conversation.kind == ConversationKind::Direct;
+        // A link's code admits by itself: it is the way in for those who are not known yet.
+        let link = match commands::parse(inbound) {
+            Some(Command::Link(code)) if direct => Some(code),
+            _ => None,
+        };
+        let open = matches!(decision, Decision::Drop(DropReason::NotAdmitted) | Decision::Pairing);
+        match decision {
+            Decision::Drop(reason) if link.is_none() || !open => {
+                return Ok(self.drop_inbound(channel, inbound, reason));
+            }
+            _ => {}
+        }
+        if !self.channels.rates.admit(&identity, self.now.at) {
+            return self.too_many(channel, inbound, DropReason::TooMany, "You write faster than I may read.");
+        }
+        if let Some(code) = link {
+            self.link_by_code(channel, &inbound.conversation, &identity, &code)?;
+            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+        }
+        let user = match (decision, known) {
+            (Decision::User, Some((user, _))) => Some(user),
+            (Decision::Pairing, _) => {
+                self.ask_pairing(channel, inbound, &identity)?;
+                return self.arrived(channel, inbound, None).map(|()| Admitted::Pairing);
+            }
+            (Decision::Guest, _) => self.admit_guest(channel, "guest", &identity)?,
+            (Decision::Group, _) => {
+                let group = format!("{}:{}", channel.name, inbound.conversation.id);
+                self.admit_guest(channel, "group", &group)?
+            }
+            _ => return Ok(self.drop_inbound(channel, inbound, DropReason::NotAdmitted)),
+        };
+        match user {
+            Some(user) => self.store_admitted(channel, inbound, user, progress),
+            None => self.too_many(channel, inbound, DropReason::TooMany, "No more for today."),
+        }
+    }
+
+    /// A guest of an account, who has a share of its day; `None` if that is used up.
+    fn admit_guest(
+        &mut self,
+        channel: &Channel,
+        kind: &str,
+        of: &str,
+    ) -> Result<Option<UserId>, ChannelError> {
+        let (day, most) = (self.now.ms / DAY_MS, channel.rules.guest_messages);
+        if self.channels.admit_guest(&channel.name, day, most) { self.guest(kind, of) } else { Ok(None) }
+    }
+
+    /// Stores the message of an admitted sender, or does the command that it is.
+    fn store_admitted(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        user: UserId,
+        progress: &mut Progress,
+    ) -> Result<Admitted, ChannelError> {
+        if let Some(command) = commands::parse(inbound) {
+            self.chat_command(channel, inbound, user, &command)?;
+            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+        }
+        let (all, here) = self.store.open_deliveries(&channel.name, &inbound.conversation)?;
+        if all >= WAITING.0 || here >= WAITING.1 {
+            return self.too_many(channel, inbound, DropReason::Busy, "Too many answers wait to be sent.");
+        }
+        // A second try is for a session that was ended or has another agent: the conversation goes on in a new one.
+        let mut shows_images = true;
+        for _ in 0..3 {
+            let session = self.channel_session(channel, &inbound.conversation, user)?;
+            let submission = submission(channel, inbound, user, session, shows_images);
+            match self.store_submission(&submission, None, None, &progress.stored) {
+                Ok(stored) => {
+                    let (message, turn, seq) = (stored.head.id, stored.head.turn, stored.head.seq);
+                    progress.stored.push(stored);
+                    self.arrived(channel, inbound, Some(seq))?;
+                    return Ok(Admitted::Accepted { message, turn });
+                }
+                Err(RouterError::SessionOver | RouterError::Taken) => {
+                    let base = session_base(channel, &inbound.conversation);
+                    self.store.commit(|tx| tx.renew(user, &base))?;
+                }
+                Err(RouterError::NoVision(_)) => shows_images = false,
+                Err(RouterError::BadMessage) => {
+                    return Ok(self.drop_inbound(channel, inbound, DropReason::Empty));
+                }
+                Err(RouterError::Busy { .. } | RouterError::TooManyRuns { .. }) => {
+                    let text = "Too many of your messages wait already; this one was not accepted.";
+                    return self.too_many(channel, inbound, DropReason::Busy, text);
+                }
+                Err(RouterError::NoRoom { .. }) => return Err(ChannelError::Busy { retry_s: 30 }),
+                Err(fault) => {
+                    tracing::error!(%fault, "a message of a channel was not stored");
+                    return Err(ChannelError::NotDurable);
+                }
+            }
+        }
+        Err(ChannelError::NotDurable)
+    }
+
+    /// Stores the key of a message, so that it is taken once.
+    fn arrived(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        message: Option<i64>,
+    ) -> Result<(), ChannelError> {
+        let arrival = Arrival {
+            message,
+            conversation: inbound.conversation.clone(),
+            reply_to: inbound.message.clone(),
+            preview: None,
+        };
+        Ok(self.store.commit(|tx| tx.add_arrival(&channel.name, &inbound.key, &arrival))?)
+    }
+
+    /// Drops a message, and has its sender read why, once an hour.
+    fn too_many(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        reason: DropReason,
+        text: &str,
+    ) -> Result<Admitted, ChannelError> {
+        if self.channels.once(&channel.name, reason.name(), &inbound.sender.id, self.now.at) {
+            self.send_notice(&channel.name, &inbound.conversation, Some(&inbound.message), text)?;
+        }
+        Ok(self.drop_inbound(channel, inbound, reason))
+    }
+
+    /// Drops a message. That is on the record once an hour for each sender and reason, by a hash and without its text.
+    fn drop_inbound(&mut self, channel: &Channel, inbound: &Inbound, reason: DropReason) -> Admitted {
+        self.channels.count_dropped(&channel.name, reason);
+        let sender = &inbound.sender.id;
+        let notable =
+            !matches!(reason, DropReason::Edit | DropReason::NotMentioned) && !inbound.sender.itself;
+        let record = format!("record {}", reason.name());
+        if notable && self.channels.once(&channel.name, &record, sender, self.now.at) {
+            let mut event = Event::new(Action::SenderDropped, Result3::Blocked)
+                .about(&channel.name)
+                .because(reason.name());
+            let identity: Text<512> = Text::clip(&format!("{}:{sender}", channel.name));
+            event.hash = Some(Sha256::digest(identity.as_bytes()).into());
+            self.record(event, Recorded::Nothing);
+        }
+        Admitted::Dropped(reason)
+    }
+}

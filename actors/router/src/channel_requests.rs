@@ -1,0 +1,67 @@
+//! The requests about channels that are done once they are on the record.
+
+use crate::channel_replies::press_answer;
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::effects::ChannelRequest;
+use ipc_proto::channel::{ChannelError, PairingState};
+
+impl RouterState {
+    /// Does a request about channels once it is on the record.
+    pub(crate) fn channel_recorded(&mut self, request: ChannelRequest, recorded: bool) {
+        match request {
+            ChannelRequest::Paused { channel, paused, port } => {
+                self.settle(port, recorded, |it| {
+                    it.store.commit(|tx| tx.set_channel_paused(&channel, paused))?;
+                    it.wake_channel(&channel);
+                    Ok(())
+                });
+            }
+            ChannelRequest::Group { channel, group, rule, port } => {
+                self.settle(port, recorded, |it| {
+                    Ok(it.store.commit(|tx| tx.set_group(&channel, &group, rule))?)
+                });
+            }
+            ChannelRequest::PairingApproved { pairing, person, port } => {
+                self.settle(port, recorded, |it| it.store_approval(&pairing, *person));
+            }
+            ChannelRequest::PairingRefused { identity, port } => self.settle(port, recorded, |it| {
+                Ok(it.store.commit(|tx| tx.settle_pairing(&identity, PairingState::Refused))?)
+            }),
+            ChannelRequest::Identity { user, identity, add, port, notice } => {
+                let done = if recorded {
+                    self.store_identity(user, &identity, add)
+                } else {
+                    Err(ChannelError::NotDurable)
+                };
+                if let Some((channel, conversation)) = notice {
+                    let text = match &done {
+                        Ok(user) => format!("You are {} here now.", user.name),
+                        Err(_) => "This account could not be linked; ask for a new code.".to_owned(),
+                    };
+                    if let Err(fault) = self.send_notice(&channel, &conversation, None, &text) {
+                        tracing::warn!(%fault, "a notice could not be stored");
+                    }
+                }
+                port.map(|port| drop(port.send(done))).unwrap_or_default();
+            }
+            ChannelRequest::Pressed { message, port } => self.settle(port, recorded, |it| {
+                it.store_resend(None, message).map(|_| press_answer(true, "It is sent again."))
+            }),
+            ChannelRequest::Link { user, port } => self.settle(port, recorded, |it| it.store_link(user)),
+            ChannelRequest::Resent { user, message, port } => {
+                self.settle(port, recorded, |it| it.store_resend(user, message));
+            }
+        }
+    }
+
+    fn settle<T>(
+        &mut self,
+        port: Port<Result<T, ChannelError>>,
+        recorded: bool,
+        work: impl FnOnce(&mut Self) -> Result<T, ChannelError>,
+    ) {
+        let done = if recorded { work(self) } else { Err(ChannelError::NotDurable) };
+        drop(port.send(done));
+    }
+}

@@ -1,0 +1,174 @@
+//! Requests about channels: of the processes of platforms, and of persons.
+
+use crate::port::Port;
+use crate::state::RouterState;
+use crate::state::channels::Claim;
+use crate::state::subscribers::FollowPort;
+use ipc_proto::channel::{
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
+    GroupRule, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer,
+    Report,
+};
+use ipc_proto::config::UserRole;
+use ipc_proto::ids::{MessageId, TurnId, UserId};
+use ipc_proto::router::{RouterError, UserInfo};
+use ipc_proto::{List, Name, Text};
+use manifest::Process;
+
+/// Takes the answer to a request about channels.
+pub(crate) type Reply<T> = Port<Result<T, ChannelError>>;
+
+/// A request of a platform's process.
+pub(crate) enum PlatformRequest {
+    Open { reply: Reply<Opened> },
+    Accept { batch: Batch, reply: Reply<List<Admitted, BATCH>> },
+    Claim { claim: Claim },
+    Plan { delivery: DeliveryId, pieces: List<Piece, PIECES>, reply: Reply<()> },
+    Done { piece: PieceId, outcome: Outcome, reply: Reply<()> },
+    Turns { reply: Reply<List<LiveTurn, 64>> },
+    Preview { turn: TurnId, id: Text<128>, reply: Reply<()> },
+    Follow { turn: TurnId, from: u64, credit: u16, reply: FollowPort },
+    Press { press: Press, reply: Reply<PressAnswer> },
+    Report { report: Report, reply: Reply<()> },
+}
+
+/// A request about channels.
+pub(crate) enum ChannelsRequest {
+    /// A request of the process `caller` about one of its accounts.
+    Platform {
+        caller: Process,
+        account: Name,
+        request: PlatformRequest,
+    },
+    List {
+        reply: Reply<List<ChannelInfo, ACCOUNTS>>,
+    },
+    Show {
+        name: Name,
+        reply: Reply<ChannelView>,
+    },
+    Pause {
+        by: Name,
+        name: Name,
+        paused: bool,
+        reply: Reply<()>,
+    },
+    Group {
+        by: Name,
+        channel: Name,
+        group: Text<128>,
+        rule: Option<GroupRule>,
+        reply: Reply<()>,
+    },
+    Pairings {
+        reply: Reply<List<PairingInfo, 256>>,
+    },
+    Approve {
+        by: Name,
+        code: Name,
+        user: Name,
+        role: UserRole,
+        reply: Reply<UserInfo>,
+    },
+    Refuse {
+        by: Name,
+        code: Name,
+        reply: Reply<()>,
+    },
+    CreateLink {
+        by: Name,
+        user: Name,
+        reply: Reply<LinkCode>,
+    },
+    Link {
+        by: Name,
+        user: Name,
+        identity: Text<256>,
+        reply: Reply<UserInfo>,
+    },
+    Unlink {
+        by: Name,
+        user: Name,
+        identity: Text<256>,
+        reply: Reply<UserInfo>,
+    },
+    Deliveries {
+        user: Option<UserId>,
+        message: Option<MessageId>,
+        unknown: bool,
+        reply: Reply<List<DeliveryInfo, 256>>,
+    },
+    Resend {
+        user: Option<UserId>,
+        by: Name,
+        message: MessageId,
+        reply: Reply<u32>,
+    },
+}
+
+impl RouterState {
+    /// Handles one of them. Work that it makes is given out after it is answered.
+    pub(crate) fn channels_request(&mut self, request: ChannelsRequest) {
+        match request {
+            ChannelsRequest::Platform { caller, account, request } => {
+                self.platform_request(caller, &account, request);
+            }
+            ChannelsRequest::List { reply } => drop(reply.send(self.channel_list())),
+            ChannelsRequest::Show { name, reply } => drop(reply.send(self.channel_view(&name))),
+            ChannelsRequest::Pause { by, name, paused, reply } => {
+                self.pause_channel(&by, &name, paused, reply);
+            }
+            ChannelsRequest::Group { by, channel, group, rule, reply } => {
+                self.set_group(&by, &channel, (group, rule), reply);
+            }
+            ChannelsRequest::Pairings { reply } => drop(reply.send(self.pairings())),
+            ChannelsRequest::Approve { by, code, user, role, reply } => {
+                self.approve_pairing(&by, &code, (user, role), reply);
+            }
+            ChannelsRequest::Refuse { by, code, reply } => self.refuse_pairing(&by, &code, reply),
+            ChannelsRequest::CreateLink { by, user, reply } => self.create_link(&by, &user, reply),
+            ChannelsRequest::Link { by, user, identity, reply } => {
+                self.change_identity(&by, &user, (identity, true), reply);
+            }
+            ChannelsRequest::Unlink { by, user, identity, reply } => {
+                self.change_identity(&by, &user, (identity, false), reply);
+            }
+            ChannelsRequest::Deliveries { user, message, unknown, reply } => {
+                drop(reply.send(self.deliveries(user, message, unknown)));
+            }
+            ChannelsRequest::Resend { user, by, message, reply } => self.resend(user, &by, message, reply),
+        }
+    }
+
+    fn platform_request(&mut self, caller: Process, account: &Name, request: PlatformRequest) {
+        match request {
+            PlatformRequest::Open { reply } => drop(reply.send(self.open_channel(caller, account))),
+            PlatformRequest::Accept { batch, reply } => {
+                drop(reply.send(self.channel_accept(caller, account, &batch)));
+            }
+            PlatformRequest::Claim { claim } => self.channel_claim(caller, account, claim),
+            PlatformRequest::Plan { delivery, pieces, reply } => {
+                drop(reply.send(self.channel_plan(caller, account, delivery, &pieces)));
+            }
+            PlatformRequest::Done { piece, outcome, reply } => {
+                drop(reply.send(self.channel_done(caller, account, piece, &outcome)));
+            }
+            PlatformRequest::Turns { reply } => drop(reply.send(self.channel_turns(caller, account))),
+            PlatformRequest::Preview { turn, id, reply } => {
+                drop(reply.send(self.channel_preview(caller, account, turn, &id)));
+            }
+            PlatformRequest::Follow { turn, from, credit, reply } => {
+                match self.channel_may_follow(caller, account, turn) {
+                    Ok(()) => self.follow(None, turn, from, credit, reply),
+                    Err(_) => drop(reply.send(Err(RouterError::NoTurn))),
+                }
+            }
+            PlatformRequest::Press { press, reply } => {
+                self.channel_press(caller, account, &press, reply);
+            }
+            PlatformRequest::Report { report, reply } => {
+                drop(reply.send(self.channel_report(caller, account, report)));
+            }
+        }
+    }
+}

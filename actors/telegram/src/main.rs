@@ -1,0 +1,16 @@
+//! `channel@telegram`: speaks with Telegram's Bot API for the accounts of the configuration. It opens no file, makes no socket
+//! and holds no token; what the server says is parsed here and nowhere else.
+
+mod api;
+mod bot;
+mod multipart;
+mod process;
+mod reply;
+mod request;
+mod update;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kit::run::<process::Process>()
+}

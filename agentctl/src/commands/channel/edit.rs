@@ -1,0 +1,90 @@
+//! Adds the table of a channel to a configuration, or takes it out, with every other line as its owner wrote it. Pure: text in,
+//! text out. agentd-config, which alone knows every key, checks the result.
+
+use crate::commands::setup::edit::{EditFault, add, folder, set, table};
+use toml_edit::{DocumentMut, Item, TableLike};
+
+/// The table of a channel.
+pub(super) struct Written<'a> {
+    /// Its name.
+    pub(super) name: &'a str,
+    /// Its platform.
+    pub(super) platform: &'a str,
+    /// The name of its secret.
+    pub(super) secret: &'a str,
+    /// Its server, where that is not the platform's own.
+    pub(super) base_url: Option<&'a str>,
+    /// Admission to direct messages.
+    pub(super) dm: Option<&'a str>,
+    /// `host:port` of a server that is asked over plain HTTP.
+    pub(super) plain: Option<&'a str>,
+}
+
+fn parsed(text: &str) -> Result<DocumentMut, EditFault> {
+    text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))
+}
+
+/// Returns the configuration with this channel.
+pub(super) fn with(text: &str, channel: &Written<'_>) -> Result<String, EditFault> {
+    let mut document = parsed(text)?;
+    let root: &mut dyn TableLike = document.as_table_mut();
+    let own = table(folder(root, "channel")?, channel.name, "channel.NAME")?;
+    set(own, "platform", channel.platform);
+    set(own, "secret", channel.secret);
+    match channel.base_url {
+        Some(url) => set(own, "base_url", url),
+        None => drop(own.remove("base_url")),
+    }
+    if let Some(dm) = channel.dm {
+        set(own, "dm", dm);
+    }
+    if let Some(at) = channel.plain {
+        add(table(root, "credproxy", "credproxy")?, at)?;
+    }
+    Ok(document.to_string())
+}
+
+/// Returns the configuration without this channel.
+pub(super) fn without(text: &str, name: &str) -> Result<String, EditFault> {
+    let mut document = parsed(text)?;
+    if let Some(channels) = document.as_table_mut().get_mut("channel").and_then(Item::as_table_like_mut) {
+        channels.remove(name);
+    }
+    Ok(document.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: Written<'_> = Written {
+        name: "main",
+        platform: "telegram",
+        secret: "telegram-main",
+        base_url: None,
+        dm: None,
+        plain: None,
+    };
+
+    #[test]
+    fn a_channel_is_added_once_and_other_lines_stay() {
+        let own = "# Mine.\n[log]\nlevel = \"debug\" # for now\n";
+        let new = with(own, &MAIN).unwrap();
+        assert!(new.starts_with(own), "{new}");
+        assert!(
+            new.contains("[channel.main]\nplatform = \"telegram\"\nsecret = \"telegram-main\"\n"),
+            "{new}"
+        );
+        assert_eq!(with(&new, &MAIN).unwrap(), new);
+        assert_eq!(without(&new, "main").unwrap().trim_end(), own.trim_end());
+    }
+
+    #[test]
+    fn a_server_of_this_machine_is_listed_for_plain_http() {
+        let base_url = Some("http://127.0.0.1:1");
+        let local = Written { base_url, plain: Some("127.0.0.1:1"), dm: Some("pairing"), ..MAIN };
+        let new = with("", &local).unwrap();
+        assert!(new.contains("dm = \"pairing\"") && new.contains("plain_http = [\"127.0.0.1:1\"]"), "{new}");
+        assert!(with("channel = 1\n", &MAIN).is_err());
+    }
+}

@@ -1,0 +1,232 @@
+//! Channels: the accounts of messaging platforms by which people reach the host. Router stores what comes in and what goes out, and
+//! serves the process of each platform for the accounts of that platform alone.
+
+mod inbound;
+mod outbound;
+mod view;
+
+use crate::{List, Name, Text};
+pub use inbound::{
+    Admitted, Attachment, BATCH, Batch, CURSOR, Conversation, ConversationKind, DropReason, INBOUND_TEXT,
+    Inbound, InboundPart, PartKind, Press, PressAnswer, Sender,
+};
+use manifest::Process;
+pub use outbound::{
+    ANSWER_TEXT, Answer, Body, Button, Claim, DeliveryId, DeliveryState, HOLDING, LiveTurn, Outcome, PIECES,
+    Piece, PieceId, Work, WorkBatch,
+};
+use serde::{Deserialize, Serialize};
+pub use view::{
+    ChannelInfo, ChannelView, DeliveryInfo, GroupInfo, GroupRule, LinkCode, PAIRING_CODE, PairingInfo,
+    PairingState,
+};
+
+/// Accounts of all platforms together.
+pub const ACCOUNTS: usize = 32;
+
+/// A messaging platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Platform {
+    /// Telegram, by its Bot API.
+    Telegram,
+    /// Discord.
+    Discord,
+    /// Slack, by Socket Mode.
+    Slack,
+    /// Matrix.
+    Matrix,
+    /// E-mail, by IMAP and SMTP.
+    Email,
+    /// WhatsApp, by the Cloud API.
+    Whatsapp,
+    /// Signal, by the daemon of signal-cli.
+    Signal,
+    /// A webhook.
+    Webhook,
+}
+
+impl Platform {
+    /// Every platform.
+    pub const ALL: [Self; 8] = [
+        Self::Telegram,
+        Self::Discord,
+        Self::Slack,
+        Self::Matrix,
+        Self::Email,
+        Self::Whatsapp,
+        Self::Signal,
+        Self::Webhook,
+    ];
+
+    /// Its name, as the configuration, channels and identities write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Telegram => "telegram",
+            Self::Discord => "discord",
+            Self::Slack => "slack",
+            Self::Matrix => "matrix",
+            Self::Email => "email",
+            Self::Whatsapp => "whatsapp",
+            Self::Signal => "signal",
+            Self::Webhook => "webhook",
+        }
+    }
+
+    /// The platform of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|platform| platform.name() == name)
+    }
+
+    /// The process that serves all accounts of this platform; none if this release has no such process.
+    #[must_use]
+    pub const fn process(self) -> Option<Process> {
+        match self {
+            Self::Telegram => Some(Process::Telegram),
+            Self::Discord
+            | Self::Slack
+            | Self::Matrix
+            | Self::Email
+            | Self::Whatsapp
+            | Self::Signal
+            | Self::Webhook => None,
+        }
+    }
+
+    /// Returns true if an owner's own direct messages here count as typed by the owner. E-mail and hooks never do.
+    #[must_use]
+    pub const fn proves_sender(self) -> bool {
+        matches!(self, Self::Telegram | Self::Discord | Self::Slack | Self::Matrix | Self::Signal)
+    }
+
+    /// The name of an account's channel: `telegram:NAME`.
+    #[must_use]
+    pub fn channel(self, account: &str) -> Name {
+        Name::clip(&format!("{}:{account}", self.name()))
+    }
+
+    /// The identity of a person on an account: `telegram:NAME:ID`; `None` if it is over its bound.
+    #[must_use]
+    pub fn identity(self, account: &str, sender: &str) -> Option<Text<256>> {
+        Text::new(format!("{}:{account}:{sender}", self.name())).ok()
+    }
+}
+
+/// The connection of an account to its platform, as its process reports it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// The state of the connection.
+    pub state: Link,
+    /// The reason in the host's words, with the command that mends it; empty while all is well. Nothing that a sender wrote.
+    pub reason: Text<256>,
+    /// The platform's id of the account itself, once it is known.
+    pub own_id: Option<Text<128>>,
+    /// Payloads since the last report that could not be read.
+    pub malformed: u32,
+}
+
+/// A state of an account's connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// It was not tried yet, or is tried just now.
+    #[default]
+    Connecting,
+    /// Messages come and go.
+    Up,
+    /// The platform cannot be reached; it is tried again by itself.
+    Down,
+    /// The platform refuses the account: a person has to act.
+    Refused,
+}
+
+impl Link {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// A report of a process on one account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// The connection.
+    pub health: Health,
+    /// Peers whose presence changed.
+    pub presence: List<Presence, 16>,
+}
+
+/// The presence of a peer. It is shown to operators and decides nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Presence {
+    /// The platform's stable id of the peer.
+    pub sender: Text<128>,
+    /// True while the peer is online.
+    pub online: bool,
+}
+
+/// An account as its process finds it when it starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The cursor of the last batch that was accepted; none before the first.
+    pub cursor: Option<Text<CURSOR>>,
+    /// True while an operator has paused the account: nothing is received and nothing is sent.
+    pub paused: bool,
+}
+
+/// The reason for which router refuses a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum ChannelError {
+    /// No account of this name, or another platform's.
+    #[error("no such channel; `agentctl channel list` names them")]
+    NoChannel,
+    /// The account is paused.
+    #[error("the channel is paused; `agentctl channel resume NAME` resumes it")]
+    Paused,
+    /// It could not be made durable; nothing was accepted or changed.
+    #[error("the queue or the record cannot be written; nothing was changed; `agentctl status` says why")]
+    NotDurable,
+    /// Too many messages wait; the batch is sent again later.
+    #[error("busy; try again in {retry_s} s")]
+    Busy {
+        /// Seconds after which to try again.
+        retry_s: u32,
+    },
+    /// No such turn of this account.
+    #[error("no such turn; send another message")]
+    NoTurn,
+    /// No such delivery or piece of this account, or it is in another state.
+    #[error("no such delivery, or it is in another state; `agentctl channel list` leads to them")]
+    NoDelivery,
+    /// A plan has no piece, or is not the one that is stored.
+    #[error("the plan is empty, or differs from the stored one; send that one")]
+    BadPlan,
+    /// No such pairing, or it was used, refused or has expired.
+    #[error(
+        "no such pairing code: it was used, refused or has expired; ask for another by a message to the channel"
+    )]
+    NoPairing,
+    /// No such user.
+    #[error("no such user; `agentctl user list` names the users")]
+    NoUser,
+    /// The identity is malformed, somebody else's, or the user has 16 already.
+    #[error(
+        "an identity is PLATFORM:ACCOUNT:ID of one user, and a user has 16 at most; change users of the \
+         configuration there"
+    )]
+    BadIdentity,
+    /// No message of this id, or nothing of it is unknown or refused.
+    #[error(
+        "nothing of this message can be sent again: no delivery of it is unknown, refused or expired; send a new \
+         message"
+    )]
+    NothingToResend,
+}

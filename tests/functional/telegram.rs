@@ -1,0 +1,206 @@
+//! An account of Telegram, against a server that stands for the Bot API: what is written there is answered there, once.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use tests::telegram::{Failing, SentMessage, TOKEN, Telegram};
+use tests::{Host, Setup};
+
+/// The owner's account at Telegram.
+const ANN: i64 = 5;
+/// The account of somebody whom nobody knows.
+const EVE: i64 = 6;
+/// Without signs of what is under way, so that every call is an answer.
+const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
+
+fn started(telegram: &Telegram, keys: &str) -> Host {
+    let (port, url) = (telegram.port, telegram.url());
+    let config = format!(
+        "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
+         [channel.main]\nplatform = \"telegram\"\nsecret = \"telegram\"\nbase_url = \"{url}\"\n{keys}"
+    );
+    let host = Setup::default().config(&config).start();
+    host.keep("telegram", TOKEN, &["--host", &format!("127.0.0.1:{port}"), "--segment"]);
+    let ann = ["user", "add", "ann", "--role", "owner", "--identity", "telegram:main:5"];
+    assert_eq!(host.json(&ann)["user"]["name"], "ann");
+    host.wait_for("the channel is up", || state(&host)["link"] == "up");
+    host
+}
+
+fn state(host: &Host) -> Value {
+    host.ask(&["channel", "show", "main"])["channel"].clone()
+}
+
+fn answers(host: &Host, texts: &[&str]) {
+    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
+    host.script("answers", &lines);
+}
+
+fn wait_for_sent(host: &Host, telegram: &Telegram, count: usize) -> Vec<SentMessage> {
+    host.wait_for("the messages are sent", || telegram.sent(ANN).len() >= count);
+    telegram.sent(ANN)
+}
+
+/// The messages of the host that came by the channel, newest first.
+fn messages(host: &Host) -> Vec<Value> {
+    let listed = host.json(&["message", "list", "--channel", "telegram:main"]);
+    listed["messages"].as_array().cloned().unwrap_or_default()
+}
+
+/// The deliveries of the newest message.
+fn deliveries(host: &Host) -> Vec<Value> {
+    let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
+        return Vec::new();
+    };
+    let shown = host.json(&["message", "show", &id]);
+    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
+}
+
+#[test]
+fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    answers(&host, &["**hello** `ann`", "again"]);
+    telegram.direct(EVE, "let me in");
+    telegram.direct(ANN, "hello");
+    let sent = wait_for_sent(&host, &telegram, 1);
+    assert_eq!(sent[0].text(), "hello ann");
+    let kinds: Vec<&Value> =
+        sent[0].parameters["entities"].as_array().unwrap().iter().map(|one| &one["type"]).collect();
+    assert_eq!(kinds, ["bold", "code"]);
+    telegram.direct(ANN, "and now?");
+    wait_for_sent(&host, &telegram, 2);
+    host.wait_for("every update is acknowledged", || telegram.pending() == 0);
+    assert!(telegram.sent(EVE).is_empty(), "a stranger hears nothing");
+    assert_eq!(messages(&host).len(), 2, "and nothing of a stranger is stored");
+}
+
+// Holds P11-17.
+#[test]
+fn an_answer_of_unknown_outcome_is_not_repeated_until_a_person_asks() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    answers(&host, &["the answer"]);
+    telegram.fail("sendMessage", Failing::DropAfter);
+    telegram.direct(ANN, "hello");
+    host.wait_for("its outcome is unknown", || {
+        deliveries(&host).first().is_some_and(|delivery| delivery["state"] == "unknown")
+    });
+    assert_eq!(telegram.sent(ANN).len(), 1);
+    let id = messages(&host)[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(host.json(&["message", "resend", &id])["pieces"], 1);
+    assert_eq!(wait_for_sent(&host, &telegram, 2)[1].text(), "the answer");
+}
+
+// Holds P11-17.
+#[test]
+fn too_many_requests_delay_an_answer_and_do_not_double_it() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    answers(&host, &["the answer"]);
+    telegram.fail("sendMessage", Failing::TooMany(1));
+    telegram.direct(ANN, "hello");
+    wait_for_sent(&host, &telegram, 1);
+    host.wait_for("it is sent", || {
+        deliveries(&host).first().is_some_and(|delivery| delivery["state"] == "sent")
+    });
+    assert_eq!(telegram.sent(ANN).len(), 1);
+}
+
+// Holds P11-16.
+#[test]
+fn a_killed_channel_goes_on_where_it_was() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    answers(&host, &["one", "two"]);
+    telegram.direct(ANN, "first");
+    wait_for_sent(&host, &telegram, 1);
+    host.kill_and_wait("channel@telegram");
+    telegram.direct(ANN, "second");
+    let texts: Vec<String> =
+        wait_for_sent(&host, &telegram, 2).iter().map(|message| message.text().to_owned()).collect();
+    assert_eq!(texts, ["one", "two"]);
+    assert_eq!(messages(&host).len(), 2, "no message is accepted twice");
+}
+
+// Holds P11-18.
+#[test]
+fn a_refused_token_is_named_with_the_command_that_mends_it() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    telegram.revoke(true);
+    host.wait_for("it is refused", || state(&host)["link"] == "refused");
+    let reason = state(&host)["reason"].as_str().unwrap_or_default().to_owned();
+    assert!(reason.contains("agentctl channel add telegram main"), "{reason}");
+    assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], false);
+}
+
+// Holds P11-14.
+#[test]
+fn an_answer_that_is_too_long_is_its_beginning_and_a_file() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    let part = "A sentence that is said again. ".repeat(200);
+    let pieces: Vec<Value> = (0..10).map(|_| json!({ "text": part })).collect();
+    host.script("answers", &[json!({ "pieces": pieces })]);
+    telegram.direct(ANN, "tell me all");
+    let sent = wait_for_sent(&host, &telegram, 2);
+    assert!(sent[0].text().encode_utf16().count() <= 4096);
+    assert_eq!(sent[1].parameters["document"]["name"], "answer.md");
+    assert!(sent[1].parameters["document"]["bytes"].as_u64() > Some(60_000));
+}
+
+#[test]
+fn the_token_is_nowhere_but_in_the_vault() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, QUIET);
+    answers(&host, &["hello"]);
+    telegram.direct(ANN, "hello");
+    wait_for_sent(&host, &telegram, 1);
+    assert!(!host.log().contains(TOKEN), "no token in a log");
+    assert!(!host.json(&["audit", "tail", "--from", "0"]).to_string().contains(TOKEN), "none on the record");
+}
+
+#[test]
+fn the_beginning_of_an_answer_is_shown_and_then_replaced() {
+    let telegram = Telegram::start();
+    let host = started(&telegram, "streaming = \"edit\"\n");
+    let pieces = json!([{ "text": "the first half, " }, { "delay_ms": 2000 }, { "text": "the second half" }]);
+    host.script("answers", &[json!({ "pieces": pieces })]);
+    telegram.direct(ANN, "hello");
+    host.wait_for("the whole answer is there", || {
+        telegram.sent(ANN).iter().any(|message| message.text() == "the first half, the second half")
+    });
+    let sent = telegram.sent(ANN);
+    assert_eq!(sent.len(), 1, "the answer is an edit of its beginning");
+    assert!(sent[0].edits >= 1);
+    assert!(telegram.calls().iter().any(|(method, _)| method == "sendChatAction"), "it is shown as typing");
+}
+
+#[test]
+fn a_channel_is_added_and_its_owner_linked_by_one_command() {
+    let telegram = Telegram::start();
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (state_dir, config) = (folder.path().join("state"), folder.path().join("mine.toml"));
+    fs::write(&config, "[agent.default]\nmodel = \"scripted/answers\"\n").unwrap();
+    let mut host = Setup::default().state(&state_dir).start();
+    let file = config.to_string_lossy().into_owned();
+    let words = ["channel", "add", "telegram", "--base-url", &telegram.url(), "--config", &file];
+    let added = host.ask_with(&words, &format!("{TOKEN}\n"));
+    assert_eq!(added["ok"], true, "{added}\n{}", host.log());
+    assert!(!fs::read_to_string(&config).unwrap().contains(TOKEN), "the configuration holds no token");
+    host.stop();
+    let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).state(&state_dir).start();
+    assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], true, "{}", host.log());
+    answers(&host, &["hello ann"]);
+    telegram.direct(ANN, &format!("/link {}", added["link"].as_str().unwrap()));
+    host.wait_for("the account is linked", || {
+        let identities = host.json(&["user", "whoami"])["user"]["identities"].to_string();
+        identities.contains("telegram:main:5")
+    });
+    telegram.direct(ANN, "hello");
+    host.wait_for("it is answered", || {
+        telegram.sent(ANN).iter().any(|message| message.text() == "hello ann")
+    });
+}

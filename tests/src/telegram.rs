@@ -1,0 +1,338 @@
+//! A server on loopback that stands for Telegram's Bot API: it holds polls, keeps offsets, refuses what is over a limit, and fails
+//! on demand before or after the effect.
+
+mod http;
+mod limits;
+
+use http::{Request, reply, request};
+use limits::Rates;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The token that the server knows.
+pub const TOKEN: &str = "42:fake-Xh3LqZ8vTn5RkWc2-token";
+/// The bot's id.
+pub const BOT: i64 = 42;
+/// The bot's user name.
+pub const BOT_NAME: &str = "cordon_bot";
+/// The longest hold of a poll.
+const HOLD: Duration = Duration::from_secs(50);
+
+/// A failure of one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// 429, with these seconds to wait.
+    TooMany(u64),
+    /// 500, before the effect.
+    ErrorBefore,
+    /// 500, after the effect.
+    ErrorAfter,
+    /// The connection ends without a reply, before the effect.
+    DropBefore,
+    /// The connection ends without a reply, after the effect.
+    DropAfter,
+    /// 400: the group has become this chat.
+    Moved(i64),
+}
+
+/// A message of the bot.
+#[derive(Debug, Clone)]
+pub struct SentMessage {
+    /// Its id.
+    pub id: i64,
+    /// Its chat.
+    pub chat: i64,
+    /// The parameters that it was sent or edited with last.
+    pub parameters: Value,
+    /// The number of its edits.
+    pub edits: u32,
+}
+
+impl SentMessage {
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.parameters["text"].as_str().unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct State {
+    updates: VecDeque<Value>,
+    next_update: i64,
+    next_message: i64,
+    messages: Vec<SentMessage>,
+    calls: Vec<(String, Value)>,
+    failing: VecDeque<(String, Failing)>,
+    /// The number of the poll that is held: an older one is ended by a newer.
+    poll: u64,
+    rates: Rates,
+    revoked: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("the state")
+    }
+}
+
+/// The server; it ends with the test.
+pub struct Telegram {
+    /// Its port.
+    pub port: u16,
+    shared: Arc<Shared>,
+}
+
+impl Telegram {
+    /// Starts it.
+    #[must_use]
+    pub fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        let shared = Arc::new(Shared::default());
+        shared.state().next_update = 1000;
+        let serving = Arc::clone(&shared);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&serving);
+                thread::spawn(move || serve(&shared, &stream));
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Gives the bot an update; its id is added.
+    pub fn update(&self, mut update: Value) {
+        let mut state = self.shared.state();
+        update["update_id"] = json!(state.next_update);
+        state.next_update += 1;
+        state.updates.push_back(update);
+        self.shared.changed.notify_all();
+    }
+
+    /// A person writes to the bot in a direct conversation. Returns the message's id.
+    pub fn direct(&self, person: i64, text: &str) -> i64 {
+        self.message(json!({ "id": person, "type": "private" }), person, json!({ "text": text }))
+    }
+
+    /// A person sends a message with these fields to a chat. Returns its id.
+    pub fn message(&self, chat: Value, person: i64, mut message: Value) -> i64 {
+        let id = self.fresh_message();
+        message["message_id"] = json!(id);
+        message["date"] = json!(1_700_000_000);
+        message["chat"] = chat;
+        message["from"] = json!({ "id": person, "is_bot": false, "first_name": "Person" });
+        self.update(json!({ "message": message }));
+        id
+    }
+
+    /// A person presses a button of a message of the bot.
+    pub fn press(&self, person: i64, message: &SentMessage, data: &str) {
+        let kind = if message.chat < 0 { "supergroup" } else { "private" };
+        self.update(json!({ "callback_query": {
+            "id": format!("press-{}", message.id),
+            "from": { "id": person, "is_bot": false, "first_name": "Person" },
+            "data": data,
+            "message": { "message_id": message.id, "chat": { "id": message.chat, "type": kind } },
+        } }));
+    }
+
+    /// Has the next call of this method fail.
+    pub fn fail(&self, method: &str, failing: Failing) {
+        self.shared.state().failing.push_back((method.to_owned(), failing));
+    }
+
+    /// Refuses the token from now on, or no longer.
+    pub fn revoke(&self, revoked: bool) {
+        self.shared.state().revoked = revoked;
+        self.shared.changed.notify_all();
+    }
+
+    /// The messages of the bot in a chat, in the order of their ids.
+    #[must_use]
+    pub fn sent(&self, chat: i64) -> Vec<SentMessage> {
+        self.shared.state().messages.iter().filter(|message| message.chat == chat).cloned().collect()
+    }
+
+    /// Every call so far: the method and its parameters.
+    #[must_use]
+    pub fn calls(&self) -> Vec<(String, Value)> {
+        self.shared.state().calls.clone()
+    }
+
+    /// The updates that no poll has acknowledged.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.shared.state().updates.len()
+    }
+
+    fn fresh_message(&self) -> i64 {
+        let mut state = self.shared.state();
+        state.next_message += 1;
+        state.next_message
+    }
+}
+
+/// A reply: the status and its document.
+type Reply = (u16, Value);
+
+fn well(result: Value) -> Reply {
+    (200, json!({ "ok": true, "result": result }))
+}
+
+fn refusal(code: u16, description: &str) -> Reply {
+    (code, json!({ "ok": false, "error_code": code, "description": description }))
+}
+
+fn serve(shared: &Shared, stream: &TcpStream) {
+    let Some(Request { path, kind, body }) = request(stream) else { return };
+    let Some(method) = path.strip_prefix(&format!("/bot{TOKEN}/")).map(str::to_owned) else {
+        let (status, document) = refusal(401, "Unauthorized");
+        return reply(stream, status, &document);
+    };
+    let parameters = parameters(&kind, &body);
+    let failing = {
+        let mut state = shared.state();
+        state.calls.push((method.clone(), parameters.clone()));
+        let at = state.failing.iter().position(|(name, _)| *name == method);
+        at.and_then(|at| state.failing.remove(at)).map(|(_, failing)| failing)
+    };
+    let done = |shared: &Shared| answer(shared, &method, &parameters);
+    let (status, document) = match failing {
+        None => done(shared),
+        Some(Failing::DropBefore) => return,
+        Some(Failing::DropAfter) => return drop(done(shared)),
+        Some(Failing::ErrorBefore) => refusal(500, "Internal Server Error"),
+        Some(Failing::ErrorAfter) => {
+            drop(done(shared));
+            refusal(500, "Internal Server Error")
+        }
+        Some(Failing::TooMany(seconds)) => too_many(seconds),
+        Some(Failing::Moved(chat)) => {
+            let (code, mut document) =
+                refusal(400, "Bad Request: group chat was upgraded to a supergroup chat");
+            document["parameters"] = json!({ "migrate_to_chat_id": chat });
+            (code, document)
+        }
+    };
+    reply(stream, status, &document);
+}
+
+fn too_many(seconds: u64) -> Reply {
+    let (code, mut document) = refusal(429, &format!("Too Many Requests: retry after {seconds}"));
+    document["parameters"] = json!({ "retry_after": seconds });
+    (code, document)
+}
+
+/// The parameters: JSON, or the fields of a form, whose file is its length alone.
+fn parameters(kind: &str, body: &[u8]) -> Value {
+    if !kind.starts_with("multipart/form-data") {
+        return serde_json::from_slice(body).unwrap_or(Value::Null);
+    }
+    let text = String::from_utf8_lossy(body);
+    let field = |name: &str| {
+        let at = text.split(&format!("name=\"{name}\"\r\n\r\n")).nth(1)?;
+        at.split("\r\n").next().map(str::to_owned)
+    };
+    let file = text.split("filename=\"").nth(1).and_then(|rest| rest.split('"').next());
+    json!({
+        "chat_id": field("chat_id").and_then(|id| id.parse::<i64>().ok()),
+        "document": { "name": file, "bytes": body.len() },
+    })
+}
+
+fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
+    if shared.state().revoked {
+        return refusal(401, "Unauthorized");
+    }
+    match method {
+        "getMe" => well(json!({ "id": BOT, "is_bot": true, "first_name": "Cordon", "username": BOT_NAME })),
+        "getUpdates" => poll(shared, parameters),
+        "sendMessage" => match limits::text(parameters) {
+            Ok(()) => send(shared, parameters),
+            Err(description) => refusal(400, description),
+        },
+        "sendDocument" => send(shared, parameters),
+        "editMessageText" => edit(shared, parameters),
+        "sendChatAction" | "answerCallbackQuery" => well(json!(true)),
+        _ => refusal(404, "Not Found"),
+    }
+}
+
+/// Holds a poll until there are updates, its time is over, or a newer poll ends it.
+fn poll(shared: &Shared, parameters: &Value) -> Reply {
+    let offset = parameters["offset"].as_i64().unwrap_or(0);
+    let limit = parameters["limit"].as_u64().map_or(100, |limit| usize::try_from(limit).unwrap_or(100));
+    let hold = Duration::from_secs(parameters["timeout"].as_u64().unwrap_or(0)).min(HOLD);
+    let allowed = parameters["allowed_updates"].as_array().cloned().unwrap_or_default();
+    let until = Instant::now() + hold;
+    let mut state = shared.state();
+    state.poll += 1;
+    let own = state.poll;
+    shared.changed.notify_all();
+    state.updates.retain(|update| update["update_id"].as_i64() >= Some(offset));
+    loop {
+        if state.poll != own {
+            return refusal(
+                409,
+                "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
+            );
+        }
+        let is_allowed = |update: &&Value| {
+            allowed.is_empty() || allowed.iter().any(|kind| update.get(kind.as_str().unwrap_or("")).is_some())
+        };
+        let found: Vec<Value> = state.updates.iter().filter(is_allowed).take(limit).cloned().collect();
+        let left = until.saturating_duration_since(Instant::now());
+        if !found.is_empty() || left.is_zero() || state.revoked {
+            return well(Value::Array(found));
+        }
+        state = shared.changed.wait_timeout(state, left).expect("the state").0;
+    }
+}
+
+fn send(shared: &Shared, parameters: &Value) -> Reply {
+    let Some(chat) = parameters["chat_id"].as_i64() else {
+        return refusal(400, "Bad Request: chat not found");
+    };
+    let mut state = shared.state();
+    if let Err(seconds) = state.rates.admit(chat) {
+        return too_many(seconds);
+    }
+    state.next_message += 1;
+    let id = state.next_message;
+    state.messages.push(SentMessage { id, chat, parameters: parameters.clone(), edits: 0 });
+    well(json!({ "message_id": id, "chat": { "id": chat }, "date": 1_700_000_000 }))
+}
+
+fn edit(shared: &Shared, parameters: &Value) -> Reply {
+    if let Err(description) = limits::text(parameters) {
+        return refusal(400, description);
+    }
+    let (chat, id) = (parameters["chat_id"].as_i64(), parameters["message_id"].as_i64());
+    let mut state = shared.state();
+    let found = state.messages.iter_mut().find(|one| Some(one.chat) == chat && Some(one.id) == id);
+    let Some(message) = found else { return refusal(400, "Bad Request: message to edit not found") };
+    let same = |key: &str| message.parameters.get(key) == parameters.get(key);
+    if same("text") && same("entities") && same("reply_markup") {
+        return refusal(400, "Bad Request: message is not modified");
+    }
+    message.parameters = parameters.clone();
+    message.edits += 1;
+    well(json!({ "message_id": id, "chat": { "id": chat }, "date": 1_700_000_000 }))
+}
