@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// The time that a process has to finish its work when the host stops.
 const DRAIN: Duration = Duration::from_millis(2_000);
 
+/// The time in which a process that has had its time to finish ends by itself. A busy machine needs most of it.
+const EXIT: Duration = Duration::from_millis(1_000);
+
 /// Printed at each start in mode flat.
 const FLAT: &str = "mode flat gives up: own network, mount, pid and ipc namespaces of every process; a \
     runner's private /tmp, /proc and read-only root; killing all of a jail at once by its pid namespace; limits \
@@ -62,7 +65,7 @@ fn stop(host: &mut Host) {
         if let Some(life) = &mut process.life {
             life.ending = true;
         }
-        let until = Instant::now() + DRAIN + Duration::from_millis(200);
+        let until = Instant::now() + DRAIN + EXIT;
         while host.processes.life(name).is_some() {
             if Instant::now() > until {
                 host.processes.kill(name, EndCause::Late, "it did not finish in time");

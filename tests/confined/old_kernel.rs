@@ -41,5 +41,5 @@ fn the_unit_lets_its_own_control_groups_be_made_and_no_other() {
 #[test]
 #[ignore = "needs root: run by make test-confined"]
 fn control_groups_that_are_delegated_hold_a_jail_to_its_limits() {
-    BOOT.says("limits", &["the_kernel_holds_a_jail_to_its_memory", "1 passed; 0 failed"]);
+    BOOT.says("limits", &["the_kernel_limits_a_jails_memory_processes_and_cpu", "1 passed; 0 failed"]);
 }

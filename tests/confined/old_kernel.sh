@@ -31,4 +31,4 @@ row kind "$(stat -f -c %T /sys/fs/cgroup)"
 row groups "$(tr '\n' ' ' </var/lib/cordon/own)"
 
 # What agentd does with groups that are its own to divide.
-row limits "$(systemd-run --quiet --wait --pipe -p Delegate=yes /agentd-tests --ignored the_kernel_holds 2>&1 | tr '\n' ' ')"
+row limits "$(systemd-run --quiet --wait --pipe -p Delegate=yes /agentd-tests --ignored the_kernel_limits_a_jails 2>&1 | tr '\n' ' ')"

@@ -84,7 +84,7 @@ impl Late {
     fn came(&self, host: &Host, upstream: &Upstream) -> usize {
         match self.crossing {
             "Web" => upstream.heard().len(),
-            "ToolOutput" => host.log().matches("gate::scan: scanned crossing=Record").count(),
+            "ToolOutput" => host.log().matches("gate::inspection::scan: scanned crossing=Record").count(),
             _ => host.recorded("model_decided").len(),
         }
     }

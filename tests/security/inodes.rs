@@ -53,7 +53,7 @@ fn workspace_of(host: &Host, file: &str) -> String {
     let listed = host.json(&["workspace", "list"]);
     let all: Vec<Value> = listed["workspaces"].as_array().cloned().unwrap_or_default();
     let ids = all.iter().map(|it| text(it, "id"));
-    let found = ids.into_iter().find(|id| name.contains(id.as_str()));
+    let found = ids.into_iter().find(|id| name.contains(id.replace('-', "").as_str()));
     found.unwrap_or_else(|| panic!("no workspace of {name}: {listed}"))
 }
 

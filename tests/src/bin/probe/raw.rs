@@ -44,18 +44,20 @@ const VALUES: std::ops::Range<u8> = 1..8;
 /// A small value of a request for the method of this number: each field is zero, empty or the first of its kind. Where a type
 /// has no such value, one byte is another, such as the number of the variant.
 fn small<T: for<'de> serde::Deserialize<'de>>(method: u32) -> Option<T> {
-    let head = method.to_le_bytes().to_vec();
-    let others = PLACES.flat_map(|at| VALUES.map(move |value| (at, value)));
-    std::iter::once(None).chain(others.map(Some)).find_map(|other| {
-        let mut body = head.clone();
-        while body.len() < ARGUMENTS {
-            if let Ok(message) = decode(&body, ARGUMENTS, Side::Client) {
-                return Some(message);
-            }
-            let here = other.filter(|(at, _)| *at == body.len());
-            body.push(here.map_or(0, |(_, value)| value));
-        }
-        None
+    let mut body = [0; ARGUMENTS];
+    let (head, _) = body.split_first_chunk_mut::<4>()?;
+    *head = method.to_le_bytes();
+    let shortest = |body: &[u8], from: usize| {
+        (from..body.len()).find_map(|length| decode(body.get(..length)?, ARGUMENTS, Side::Client).ok())
+    };
+    // A value changes nothing of what is shorter than its place, and is most often 1: a heartbeat is due after a second.
+    let mut others = VALUES.flat_map(|value| PLACES.map(move |at| (at, value)));
+    shortest(&body, 4).or_else(|| {
+        others.find_map(|(at, value)| {
+            let mut body = body;
+            *body.get_mut(at)? = value;
+            shortest(&body, at + 1)
+        })
     })
 }
 
