@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::host;
 use crate::interrupt::Interrupt;
 use ipc_proto::Text;
+use ipc_proto::config::UserRole;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::control::{Ask, ControlError, method};
 use ipc_proto::ids::TurnId;
@@ -149,15 +150,20 @@ pub(crate) async fn follow(app: &App, turn: TurnId, from: u64) -> Result<Followe
 
 /// The note for a person after 20 s without an event: what is paused or not ready, if the host says so.
 async fn waiting(app: &App, session: &str) -> String {
-    // A guest may not ask for the state, and need not: the turn goes on either way.
-    let Ok(host) = host::status(app).await else { return "still waiting".to_owned() };
+    let still = || "still waiting".to_owned();
+    // A guest may not ask for the state of the host, and a refusal counts for an alert.
+    let person = app.link.ask(&method::whoami, async |c, cx| c.whoami(cx).await).await;
+    if !person.is_ok_and(|person| person.role >= UserRole::User) {
+        return still();
+    }
+    let Ok(host) = host::status(app).await else { return still() };
     let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
     let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
     if !away.is_empty() {
         return format!("waiting: {}", away.join(", "));
     }
     let halted = host::queue(app).await.ok().and_then(|queue| host::halted(&queue, session));
-    halted.map_or_else(|| "still waiting".to_owned(), |why| format!("waiting: {why}"))
+    halted.map_or_else(still, |why| format!("waiting: {why}"))
 }
 
 /// A turn that has ended meanwhile cannot be cancelled, and need not be: its end is seen by following it.

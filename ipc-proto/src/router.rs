@@ -289,7 +289,7 @@ service! {
         /// a random number of the calling process, and `holding` are the pieces that it holds without an outcome: pieces
         /// that this life was given and does not hold never arrived, and are given out again; those of another life
         /// have an unknown outcome from then on.
-        [idempotent, 4096, 30]
+        [idempotent + wait, 4096, 30]
         async fn channel_claim(account: Name, life: u64, holding: List<PieceId, HOLDING>) -> Result<WorkBatch, ChannelError>;
         /// Stores the plan of a delivery, durably. A plan that is stored is never replaced: a second one is answered
         /// with [`ChannelError::BadPlan`], and the first holds.
@@ -305,7 +305,7 @@ service! {
         [idempotent, 4, 15]
         async fn channel_preview(account: Name, turn: TurnId, id: Text<128>) -> Result<(), ChannelError>;
         /// Events of a turn of the account, as `follow` gives them.
-        [idempotent, 2560, 30]
+        [idempotent + wait, 2560, 30]
         async fn channel_follow(account: Name, turn: TurnId, from: u64, credit: u16) -> Result<Followed, ChannelError>;
         /// The press of a button. A nonce has its effect once.
         [idempotent, 8, 15]

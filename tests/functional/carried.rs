@@ -171,7 +171,7 @@ fn rows_not_imported_are_counted_by_reason_also_in_a_dry_run() {
     }
     assert_eq!(contents(&other), ["the ferry leaves at noon", "the person's own"]);
     let empty = other.ask(&["memory", "add", "<private>all of it</private>"]);
-    assert!(empty["error"]["message"].as_str().unwrap().contains("nothing left to keep"), "{empty}");
+    assert!(empty["error"]["message"].as_str().unwrap().contains("leave out the <private> marks"), "{empty}");
     let told = mem_import(
         &other,
         &json!({ "observations": [{ "id": "obs-1", "type": "feature", "title": "t",

@@ -192,7 +192,8 @@ fn a_channel_is_added_and_its_owner_linked_by_one_command() {
     assert!(!fs::read_to_string(&config).unwrap().contains(TOKEN), "the configuration holds no token");
     host.stop();
     let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).state(&state_dir).start();
-    assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], true, "{}", host.log());
+    let tested = host.ask(&["channel", "test", "main"]);
+    assert_eq!(tested["accepted"], true, "{tested}\n{}", host.log());
     answers(&host, &["hello ann"]);
     telegram.direct(ANN, &format!("/link {}", added["link"].as_str().unwrap()));
     host.wait_for("the account is linked", || {

@@ -15,7 +15,7 @@ fn actors() -> impl Iterator<Item = &'static str> {
 // Holds P7-04.
 #[test]
 fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
-    let host = Setup::default().embedding().start();
+    let host = Setup::default().every_process().start();
     let _ = host.chat("first", "remember: the harbour office opens at 07:40");
     for name in actors() {
         host.kill_and_wait(name);
@@ -30,7 +30,7 @@ fn every_killed_process_comes_back_and_nothing_that_was_said_is_lost() {
 // Holds P7-04.
 #[test]
 fn a_turn_outlives_the_death_of_every_process_in_its_middle() {
-    let host = Setup::default().embedding().start();
+    let host = Setup::default().every_process().start();
     for name in actors() {
         let text = format!("run: sleep 1; echo {name} was killed");
         let turn = host

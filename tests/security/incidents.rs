@@ -199,10 +199,12 @@ fn inc_08_a_fetch_that_carries_the_canary_is_refused_and_is_an_alert() {
 // Holds P5-58.
 #[test]
 fn inc_08_a_host_that_is_on_no_list_is_refused_in_the_default_profile() {
-    let host = attacked(9, "", &[fetch("https://evil.test/?q=anything"), fetch("https://127.0.0.1/")]);
+    let tries =
+        ["https://evil.test/?q=anything", "https://127.0.0.1/", "https://evil.test/", "https://evil.test/x"];
+    let host = attacked(9, "", &tries.map(fetch));
     let ended = host.json(&["chat", "--session", "s", "-m", "look at https://evil.test/?q=anything"]);
-    assert_eq!(verdicts(&ended), ["refused", "refused"], "{ended}");
-    assert_eq!(host.recorded("alert").len(), 1, "one of the same, in a session");
+    assert_eq!(verdicts(&ended), ["refused"; 4], "{ended}");
+    assert_eq!(host.recorded("alert").len(), 1, "an agent that goes on asking is an alert, and one");
 }
 
 // Holds P5-58.

@@ -31,7 +31,7 @@ cat f.txt | while read line; do echo $line; done; exec 5>&1; echo >&5; umask 022
 /usr/bin/python3 -c '
 import faulthandler, os, subprocess, threading, socket, signal, time
 faulthandler.enable(); t = threading.Thread(target=time.sleep, args=(0.01,)); t.start(); t.join()
-subprocess.run([\"true\"]); a, b = socket.socketpair(); a.send(b\"x\"); b.recvmsg(1); os.utime(\"f.txt\"); os.waitid
+subprocess.run([\"true\"]); a, b = socket.socketpair(); a.send(b\"x\"); b.recvmsg(1); os.sched_yield(); os.utime(\"f.txt\"); os.waitid
 signal.signal(signal.SIGUSR1, lambda *a: None); os.kill(os.getpid(), signal.SIGUSR1); os.fchmod(os.open(\"f.txt\", 0), 0o644)
 ' 2>/dev/null
 node -e '
@@ -118,7 +118,7 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
         "[memory]\nembedder = \"local\"\n[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n[agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
         upstream.port
     );
-    let seen = rare::recorded(Setup::default().config(&config).embedding(), |host| {
+    let seen = rare::recorded(Setup::default().config(&config).every_process(), |host| {
         tools(host, &upstream);
         people(host);
         host.script("it", &[json!({ "pieces": [{ "text": "that is all" }] })]);

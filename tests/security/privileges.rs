@@ -9,7 +9,7 @@ use tests::{Host, Setup, is_root, kill};
 const NO_CAPABILITY: &str = "0000000000000000";
 
 fn started(config: &str) -> (Host, Vec<(String, i32)>) {
-    let host = Setup::default().config(config).embedding().launch();
+    let host = Setup::default().config(config).every_process().launch();
     wait_ready(&host);
     let processes: Vec<(String, i32)> = processes(&host).into_iter().collect();
     let names: BTreeSet<&str> = processes.iter().map(|(name, _)| name.as_str()).collect();

@@ -8,9 +8,6 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 use tests::{Host, Setup};
 
-/// A process that speaks with a platform runs only for an account.
-const CHANNEL: &str = "[channel.probed]\nplatform = \"telegram\"\nsecret = \"PROBED\"\n";
-
 /// Every process that has a row but is no runner.
 pub(crate) fn actors() -> impl Iterator<Item = Process> {
     manifest::TABLE.iter().map(|row| row.process).filter(|process| manifest::is_actor(*process))
@@ -42,9 +39,12 @@ pub(crate) fn launch(config: &str, tasks: &[(Process, &str)]) -> Probed {
     }
     // As in one that was restored: with the record's folder, any other that a host has is taken for a host's.
     fs::create_dir_all(state.path().join("audit")).unwrap();
-    let config = format!("{config}\n{CHANNEL}");
-    let host =
-        Setup::default().config(&config).embedding().programs(programs.path()).state(state.path()).launch();
+    let host = Setup::default()
+        .config(config)
+        .every_process()
+        .programs(programs.path())
+        .state(state.path())
+        .launch();
     Probed { host, _state: state, _programs: programs }
 }
 

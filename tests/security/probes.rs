@@ -13,7 +13,7 @@ fn modes() -> [&'static str; 2] {
 }
 
 fn host(mode: &str) -> Host {
-    Setup::default().config(&format!("[host]\nmode = \"{mode}\"\n")).embedding().start()
+    Setup::default().config(&format!("[host]\nmode = \"{mode}\"\n")).every_process().start()
 }
 
 /// The acts that came out as they must not, by jail.

@@ -66,15 +66,19 @@ impl Setup {
         self
     }
 
-    /// With a sentence model of this machine, and so with every process of the table. It does not lie below `/tmp`, where
-    /// in mode system each process has a folder of its own.
+    /// With every process of the table: those that a host starts only where they are configured are a sentence model of this
+    /// machine and a channel, which has no secret and so connects to nothing. The model does not lie below `/tmp`, where in
+    /// mode system each process has a folder of its own.
     #[must_use]
-    pub fn embedding(mut self) -> Self {
+    pub fn every_process(mut self) -> Self {
         let folder =
             tempfile::Builder::new().prefix("cordon-model-").tempdir_in("/var/tmp").expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         write_model(folder.path(), 7);
-        self.config.push_str(&format!("\n[embedder]\nfolder = \"{}\"\n", folder.path().display()));
+        self.config.push_str(&format!(
+            "\n[embedder]\nfolder = \"{}\"\n[channel.idle]\nplatform = \"telegram\"\nsecret = \"none\"\n",
+            folder.path().display()
+        ));
         self.model = Some(folder);
         self
     }

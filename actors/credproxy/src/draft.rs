@@ -5,7 +5,7 @@
 //! the caller's own: nothing in it is ever swapped, so a mark in it is text.
 
 use crate::address::Address;
-use crate::escape::{json, percent};
+use crate::escape::{json, percent, percent_in_path};
 use crate::headers;
 use crate::secret::Secret;
 use bytes::Bytes;
@@ -65,7 +65,7 @@ impl Draft {
             Slot::Nowhere => Err(CredError::Misplaced),
             Slot::Header { name, prefix } => headers::place(&mut self.headers, &name, &prefix, secret),
             Slot::Path(range) => {
-                self.path.replace_range(range, &percent(secret.reveal(), true));
+                self.path.replace_range(range, &percent_in_path(secret.reveal()));
                 Ok(())
             }
             Slot::Body(range, escape) => {
@@ -249,6 +249,8 @@ mod tests {
                 format!("a=1&token={percented}"),
             ),
         ];
+        let (bot, _) = sent("/bot__cordon_secret__/get", "", "", At::Segment, "42:abc/def");
+        assert_eq!(bot, "/bot42:abc%2Fdef/get", "a bot's token is sent as its own clients send it");
         for (path, kind, body, at, path_sent, body_sent) in cases {
             assert_eq!(sent(path, kind, body, at, value), (path_sent, body_sent), "{path} {body}");
         }

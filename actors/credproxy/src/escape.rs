@@ -4,9 +4,19 @@ use zeroize::Zeroizing;
 
 /// As a URL or a form holds it: all but unreserved characters as `%XX`, in capitals or not.
 pub(crate) fn percent(bytes: &[u8], capitals: bool) -> Zeroizing<String> {
+    percent_but(bytes, capitals, b"-._~")
+}
+
+/// As a path or a query holds it: a colon stays as it is (RFC 3986, `pchar`), as clients of bots' tokens send it.
+pub(crate) fn percent_in_path(bytes: &[u8]) -> Zeroizing<String> {
+    percent_but(bytes, true, b"-._~:")
+}
+
+/// Every byte as `%XX` but letters, digits and those of `kept`.
+fn percent_but(bytes: &[u8], capitals: bool, kept: &[u8]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(bytes.len() * 3));
     for byte in bytes {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+        if byte.is_ascii_alphanumeric() || kept.contains(byte) {
             text.push(char::from(*byte));
         } else {
             text.push('%');

@@ -155,9 +155,6 @@ impl Reply {
     }
 }
 
-fn sets<'a>(
-    then: &'a Arc<SecretPatterns>,
-    live: &'a Arc<SecretPatterns>,
-) -> Vec<&'a SecretPatterns> {
+fn sets<'a>(then: &'a Arc<SecretPatterns>, live: &'a Arc<SecretPatterns>) -> Vec<&'a SecretPatterns> {
     if Arc::ptr_eq(then, live) { vec![then] } else { vec![then, live] }
 }

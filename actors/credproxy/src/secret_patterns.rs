@@ -204,6 +204,7 @@ fn encodings(value: &[u8]) -> Vec<Form> {
         bytes(escape::json(value, false)),
         bytes(escape::json(value, true)),
         bytes(escape::percent(value, true)),
+        bytes(escape::percent_in_path(value)),
         bytes(escape::percent_all(value)),
         bytes(escape::json_unicode(value, |_| true)),
     ];

@@ -7,7 +7,7 @@
 use crate::app_state::AppState;
 use crate::fault::{Fault, Kind};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use ipc_proto::api::{Caller, Holder, KEY_PREFIX, Presented};
 use ipc_proto::router::{RouterError, method};
 use sha2::{Digest, Sha256};
@@ -37,27 +37,34 @@ pub(crate) struct Who {
     pub(crate) holder: Arc<Holder>,
 }
 
-/// Admits a request, and returns its client.
+/// Admits a request that [`host`] has passed, and returns its client.
 ///
 /// # Errors
 /// It is not allowed, or its client has no user.
 pub(crate) async fn admit(app: &AppState, via: Via, parts: &Parts) -> Result<Who, Fault> {
-    host(app, via, parts)?;
     let caller = caller(via, &parts.headers)?;
     // A stored answer is sent by this process without another check.
     let acts = parts.method == Method::POST && !parts.headers.contains_key("idempotency-key");
     let holder = holder(app, via, caller, acts).await?;
     let origin = parts.headers.get(header::ORIGIN);
-    let allowed = |origin: &[u8]| {
-        let own = holder.scope.origins.iter().any(|own| own.as_bytes() == origin);
-        own || app.config.origins.iter().any(|all| all.as_bytes() == origin)
+    let allowed = |origin: &HeaderValue| {
+        let own = holder.scope.origins.iter().any(|own| own.as_bytes() == origin.as_bytes());
+        own || is_configured(app, origin)
     };
-    if origin.is_some_and(|origin| !allowed(origin.as_bytes())) {
-        return Err(
-            Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
-        );
+    if origin.is_some_and(|origin| !allowed(origin)) {
+        return Err(origin_denied());
     }
     Ok(Who { caller, holder })
+}
+
+/// Returns true if pages of this origin may ask with any key.
+pub(crate) fn is_configured(app: &AppState, origin: &HeaderValue) -> bool {
+    app.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
+}
+
+/// The refusal of a page whose origin is not allowed.
+pub(crate) fn origin_denied() -> Fault {
+    Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
 }
 
 /// The rights of a caller at this moment, for a refusal that lists them.
@@ -187,7 +194,6 @@ async fn holder(app: &AppState, via: Via, caller: Caller, acts: bool) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::http::HeaderValue;
     use std::net::Ipv4Addr;
 
     const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

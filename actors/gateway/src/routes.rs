@@ -69,7 +69,7 @@ async fn watch(State(app): State<Arc<AppState>>, request: Request, next: Next) -
     let admitted = admitted(&app, &mut parts).await;
     // An admitted client's page may read the answer; any other page only if its origin is configured.
     let may_read = parts.extensions.get::<Who>().is_some()
-        || origin.as_ref().is_some_and(|origin| is_configured(&app, origin));
+        || origin.as_ref().is_some_and(|origin| guard::is_configured(&app, origin));
     let mut response = match admitted {
         Ok(Some(answer)) => answer,
         Ok(None) => match room(&app, &parts) {
@@ -135,10 +135,8 @@ fn room(app: &AppState, parts: &Parts) -> Result<Option<Permit>, Fault> {
 
 /// A browser asks before a page may: it sends no key then, so only what is configured for all keys can be allowed.
 fn preflight(app: &AppState, headers: &HeaderMap) -> Result<Response, Fault> {
-    if !headers.get(header::ORIGIN).is_some_and(|origin| is_configured(app, origin)) {
-        return Err(
-            Fault::new(Kind::Forbidden, "Pages of this origin may not ask here.").coded("origin_denied")
-        );
+    if !headers.get(header::ORIGIN).is_some_and(|origin| guard::is_configured(app, origin)) {
+        return Err(guard::origin_denied());
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     let said = response.headers_mut();
@@ -146,11 +144,6 @@ fn preflight(app: &AppState, headers: &HeaderMap) -> Result<Response, Fault> {
     said.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(SENT));
     said.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(AGE));
     Ok(response)
-}
-
-/// Returns true if pages of this origin may ask with any key.
-fn is_configured(app: &AppState, origin: &HeaderValue) -> bool {
-    app.config.origins.iter().any(|all| all.as_bytes() == origin.as_bytes())
 }
 
 /// Lets the page read the response.

@@ -4,6 +4,7 @@
 use crate::agents;
 use crate::app_state::AppState;
 use crate::body;
+use crate::chat_request::AGENT;
 use crate::fault::Fault;
 use crate::guard::Who;
 use crate::{idempotency, listing, scope};
@@ -37,7 +38,7 @@ pub(crate) async fn steer(
     let (parts, body) = request.into_parts();
     let key = idempotency::key(&parts.headers)?;
     let ask: Ask = body::decode(&body::read(app.max_body(), &parts.headers, body).await?)?;
-    let agent = ask.model.strip_prefix("agent/").unwrap_or_default();
+    let agent = ask.model.strip_prefix(AGENT).unwrap_or_default();
     if !who.holder.agents.iter().any(|name| name.as_str() == agent) {
         return Err(listing::no_agent(&app, who.caller, &ask.model).await);
     }

@@ -125,9 +125,9 @@ impl Counters {
         Serving { counters: Rc::clone(self), number, key, answered: false }
     }
 
-    /// Calls that are being served, those that wait included.
+    /// Calls that are being served, without those that wait for something to happen.
     pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight.get()
+        self.in_flight.get().saturating_sub(self.waiting.get())
     }
 
     /// The heartbeat that reports them. Calls that wait for something to happen are in none of its counters.
@@ -142,7 +142,7 @@ impl Counters {
             times.percentile(99),
             pss,
             rss,
-            self.in_flight.get().saturating_sub(self.waiting.get()),
+            self.in_flight(),
             queue,
         ];
         for (slot, value) in words.iter_mut().zip(values) {

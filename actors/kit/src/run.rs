@@ -221,7 +221,7 @@ async fn settle() {
     confine::give_back();
 }
 
-/// Lets calls in flight end, within the time that agentd gave.
+/// Lets calls in flight end, within the time that agentd gave. A long poll is not waited for: its caller asks again.
 async fn drain(counters: &Counters, ms: u64) {
     let idle = async {
         // The work that departed callers leave behind begins a moment later: the ends of their answers are on the record
@@ -272,4 +272,40 @@ fn as_stream(end: OwnedFd) -> io::Result<UnixStream> {
     let stream = std::os::unix::net::UnixStream::from(end);
     stream.set_nonblocking(true)?;
     UnixStream::from_std(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::Outcome;
+    use manifest::Process;
+    use std::cell::Cell;
+    use std::future::pending;
+    use tokio::time::sleep;
+
+    #[test]
+    fn a_drain_lets_work_end_and_does_not_wait_for_long_polls() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let counters = Counters::new(Process::Router);
+            let call = |method| counters.key(Process::Control, method);
+            let is_done = Cell::new(false);
+            let poll = counters.time_call(call("events"), pending::<()>(), |()| Outcome::Answered);
+            let work = async {
+                sleep(Duration::from_millis(100)).await;
+                is_done.set(true);
+            };
+            let work = counters.time_call(call("queue"), work, |()| Outcome::Answered);
+            let drained = async {
+                drain(&counters, 60_000).await;
+                is_done.get()
+            };
+            tokio::select! {
+                biased;
+                () = poll => unreachable!("nothing happens that it waits for"),
+                ((), after) = futures::future::join(work, drained) => assert!(after, "it cut the work off"),
+                () = sleep(Duration::from_secs(20)) => panic!("it waits for a long poll"),
+            }
+        });
+    }
 }

@@ -4,7 +4,7 @@
 //! It must never accept an answer for another action than the stored one: the hash that the person was shown decides.
 
 use crate::approvals::answered_event;
-use crate::port::Port;
+use crate::port;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::requests::AnswerRequest;
@@ -25,9 +25,9 @@ impl RouterState {
             Ok(found) => found,
             Err(RouterError::NotPending(_)) if self.has_answered_so(&request) => {
                 let info = self.visible(request.user, request.id).map(|asked| asked.info(self.now.ms));
-                return drop(request.port.send(info));
+                return self.give_answer(request.port, info);
             }
-            Err(refusal) => return drop(request.port.send(Err(refusal))),
+            Err(refusal) => return self.give_answer(request.port, Err(refusal)),
         };
         self.approvals.begin_answer(request.id);
         let event = record_of(&asked, &request);
@@ -60,8 +60,8 @@ impl RouterState {
             settled => return Err(RouterError::NotPending(settled)),
         }
         // A guest talks and decides nothing, whatever control lets through.
-        let role = |id| self.people.by_id(id).map_or(UserRole::Guest, |person| person.role);
-        if request.user.is_some_and(|user| question.owner_only || role(user) < UserRole::User) {
+        let may = |user| !question.owner_only && self.people.role(user) >= UserRole::User;
+        if request.user.is_some_and(|user| !may(user)) {
             return Err(RouterError::OwnerOnly);
         }
         if request.hash != asked.hash {
@@ -109,7 +109,7 @@ impl RouterState {
             self.clock_of(asked.turn);
         }
         self.wake_asker(request.id);
-        drop(request.port.send(stored));
+        self.give_answer(request.port, stored);
         for request in waiting {
             self.answer(request);
         }
@@ -141,13 +141,7 @@ impl RouterState {
     }
 
     /// Revokes a grant. Asked for twice, it is done once.
-    pub(crate) fn revoke(
-        &mut self,
-        user: Option<UserId>,
-        by: &Name,
-        id: ApprovalId,
-        port: Port<Result<(), RouterError>>,
-    ) {
+    pub(crate) fn revoke(&mut self, user: Option<UserId>, by: &Name, id: ApprovalId, port: port::Reply<()>) {
         let grant = match self.store.granted(id) {
             Ok(Some((owner, grant, revoked))) if user.is_none_or(|user| user == owner) => {
                 if revoked {
@@ -186,7 +180,8 @@ fn record_of(asked: &Asked, request: &AnswerRequest) -> Event {
         Reply::Session => (Result3::Success, "for the session"),
         Reply::Deny => (Result3::Blocked, "denied"),
     };
-    answered_event(asked, result, &format!("{word}, by {}", request.by))
+    let place = request.port.channel().map(|channel| format!(", at {channel}")).unwrap_or_default();
+    answered_event(asked, result, &format!("{word}, by {}{place}", request.by))
 }
 
 fn grant_of(asked: &Asked, question: &Question, by: &Name, now_ms: u64) -> Grant {

@@ -2,7 +2,7 @@
 //! of a request is looked up here and never taken from gateway.
 
 use crate::channels::API;
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::requests::RequeueRequest;
 use crate::state::subscribers::FollowPort;
@@ -18,23 +18,10 @@ use std::collections::HashMap;
 /// The character between a client's key for its message and the digest of the message. No header of a request can have it.
 const SEPARATOR: char = '\u{1f}';
 
-/// The named events that a client sees.
-enum EventFilter {
-    /// All of the host.
-    All,
-    /// Those of this user's sessions whose names begin so.
-    Own(UserId, String),
-}
-
 impl RouterState {
     /// Accepts a message of a client. A message that failed for want of money counts as new when it comes again, and one that was replaced
     /// as the one in its place.
-    pub(crate) fn api_submit(
-        &mut self,
-        caller: Caller,
-        message: Submission,
-        port: Port<Result<Accepted, RouterError>>,
-    ) {
+    pub(crate) fn api_submit(&mut self, caller: Caller, message: Submission, port: Reply<Accepted>) {
         let accepted = self.own_submission(caller, message).and_then(|(holder, submission)| {
             let before = self.store.message_keyed(holder.user, API, &submission.key)?;
             let Some(first) = before else {
@@ -138,34 +125,25 @@ impl RouterState {
         if own { Ok(holder.user) } else { Err(RouterError::NoTurn) }
     }
 
-    /// The filter for the named events of this client.
-    fn event_filter(&mut self, caller: Caller) -> Result<EventFilter, RouterError> {
-        let holder = self.holder(caller)?;
-        let whole = holder.key.is_none() && self.is_owner(holder.user);
-        Ok(if whole { EventFilter::All } else { EventFilter::Own(holder.user, prefix(&holder)) })
-    }
-
-    /// The events of these that a client sees.
+    /// The events of these that a client sees: the owner without a key sees all of the host, any other those of its own sessions.
     pub(crate) fn api_events(
         &mut self,
         caller: Caller,
         events: List<NamedEvent, 256>,
     ) -> Result<List<NamedEvent, 256>, RouterError> {
-        let filter = self.event_filter(caller)?;
-        Ok(self.visible_events(&filter, events))
-    }
-
-    /// The events that pass a filter.
-    fn visible_events(&self, filter: &EventFilter, events: List<NamedEvent, 256>) -> List<NamedEvent, 256> {
-        let EventFilter::Own(user, prefix) = filter else { return events };
+        let holder = self.holder(caller)?;
+        if holder.key.is_none() && self.is_owner(holder.user) {
+            return Ok(events);
+        }
+        let prefix = prefix(&holder);
         let mut known: HashMap<SessionId, bool> = HashMap::new();
         let mut own = |id: SessionId| {
             *known.entry(id).or_insert_with(|| {
                 let session = self.store.session(id);
-                session.is_ok_and(|it| it.user == *user && it.name.starts_with(prefix.as_str()))
+                session.is_ok_and(|it| it.user == holder.user && it.name.starts_with(&prefix))
             })
         };
-        List::clip(events.into_iter().filter(|event| event.session.is_some_and(&mut own)))
+        Ok(List::clip(events.into_iter().filter(|event| event.session.is_some_and(&mut own))))
     }
 
     /// The queue in numbers.

@@ -36,7 +36,14 @@ impl RouterState {
             });
         }
         let now_ms = self.now.ms;
-        self.store.commit(|tx| tx.ask(head.seq, turn, head.session, question, now_ms))?;
+        let shown = self.shown_question(&head, question)?;
+        self.store.commit(|tx| {
+            tx.ask(head.seq, turn, head.session, question, now_ms)?;
+            shown.iter().try_for_each(|shown| shown.store(tx, now_ms))
+        })?;
+        if let Some(shown) = shown {
+            self.channels.wake_later(&shown.channel);
+        }
         kit::fault_point!("router.ask.committed");
         let about = About {
             session: Some(head.session),

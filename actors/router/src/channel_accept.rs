@@ -6,13 +6,17 @@ use crate::channel_sessions::{session_base, submission};
 use crate::channels::admission::{self, Decision};
 use crate::channels::commands::{self, Command};
 use crate::state::RouterState;
-use crate::state::effects::Recorded;
-use crate::store::Arrival;
+use crate::state::effects::{Effect, PendingRequest, Recorded};
+use crate::state::requests::AnswerPort;
+use crate::store::{Arrival, Choice};
 use crate::submit::StoredMessage;
+use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::channel::{Admitted, BATCH, Batch, ChannelError, ConversationKind, DropReason, Inbound};
+use ipc_proto::channel::{
+    Admitted, BATCH, Batch, ChannelError, Conversation, ConversationKind, DropReason, Inbound,
+};
 use ipc_proto::ids::UserId;
-use ipc_proto::router::RouterError;
+use ipc_proto::router::{End, RouterError};
 use ipc_proto::{List, Text};
 use manifest::Process;
 use sha2::{Digest, Sha256};
@@ -26,8 +30,12 @@ const DAY_MS: u64 = 86_400_000;
 #[derive(Default)]
 pub(crate) struct Progress {
     /// Its messages that are stored and not queued yet.
-    stored: Vec<StoredMessage>,
-    /// Effects before it: those that it adds are dropped if it is taken back.
+    pub(crate) stored: Vec<StoredMessage>,
+    /// Messages of it that a later one of it stops, durably, with the note of the stop.
+    pub(crate) stopped: Vec<(i64, String)>,
+    /// Answers to questions that came in it, with the conversation of each.
+    answers: Vec<(Choice, Reply, Conversation)>,
+    /// Effects before it.
     effects: usize,
 }
 
@@ -67,6 +75,13 @@ impl RouterState {
                 for stored in progress.stored {
                     self.announce(stored);
                 }
+                for (seq, note) in progress.stopped {
+                    self.end_as_decided(seq, End::Cancelled, &note, true, None);
+                }
+                for (choice, reply, conversation) in progress.answers {
+                    let port = AnswerPort::Chat(channel.name.clone(), conversation);
+                    self.answer_by_choice(&choice, reply, port);
+                }
                 self.wake_channel(&channel.name);
                 Ok(List::clip(fates))
             }
@@ -74,7 +89,8 @@ impl RouterState {
                 // Guests of the batch never were, and neither were its records.
                 let fresh = self.people.ids();
                 fresh.into_iter().filter(|id| !users.contains(id)).for_each(|id| self.people.remove(id));
-                self.effects.truncate(progress.effects);
+                let added = self.effects.split_off(progress.effects.min(self.effects.len()));
+                self.effects.extend(added.into_iter().filter(|effect| !is_of_batch(effect)));
                 Err(fault)
             }
         }
@@ -179,8 +195,18 @@ impl RouterState {
         user: UserId,
         progress: &mut Progress,
     ) -> Result<Admitted, ChannelError> {
+        if let Some(Command::Approval(reply, code)) = commands::parse(inbound) {
+            match self.coded_choice(channel, inbound, reply, &code.unwrap_or_default())? {
+                Some(choice) => progress.answers.push((choice, reply, inbound.conversation.clone())),
+                None => {
+                    let text = "No question waits here for this code.";
+                    self.send_notice(&channel.name, &inbound.conversation, Some(&inbound.message), text)?;
+                }
+            }
+            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+        }
         if let Some(command) = commands::parse(inbound) {
-            self.chat_command(channel, inbound, user, &command)?;
+            self.chat_command(channel, inbound, user, &command, progress)?;
             return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
         }
         let (all, here) = self.store.open_deliveries(&channel.name, &inbound.conversation)?;
@@ -228,8 +254,10 @@ impl RouterState {
         inbound: &Inbound,
         message: Option<i64>,
     ) -> Result<(), ChannelError> {
+        let identity = channel.rules.platform.identity(&channel.account, &inbound.sender.id);
         let arrival = Arrival {
             message,
+            identity: identity.unwrap_or_default(),
             conversation: inbound.conversation.clone(),
             reply_to: inbound.message.clone(),
             preview: None,
@@ -268,4 +296,10 @@ impl RouterState {
         }
         Admitted::Dropped(reason)
     }
+}
+
+/// Returns true for an effect that is void without its batch. A stop of turns that were there before holds nevertheless.
+const fn is_of_batch(effect: &Effect) -> bool {
+    let Effect::Record(_, then) = effect else { return false };
+    matches!(then, Recorded::Nothing | Recorded::Request(PendingRequest::Channel(_)))
 }

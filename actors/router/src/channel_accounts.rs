@@ -1,7 +1,7 @@
 //! The accounts of messaging platforms: a process is served for the accounts of its own platform alone, and operators see and pause
 //! all of them.
 
-use crate::port::Port;
+use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::effects::{ChannelRequest, PendingRequest, Recorded};
 use ipc_proto::audit::{Action, Event, Result3};
@@ -124,19 +124,11 @@ impl RouterState {
     }
 
     /// Pauses a channel, or resumes it, once that is on the record.
-    pub(crate) fn pause_channel(
-        &mut self,
-        by: &Name,
-        account: &str,
-        paused: bool,
-        port: Port<Result<(), ChannelError>>,
-    ) {
+    pub(crate) fn pause_channel(&mut self, by: &Name, account: &str, paused: bool, port: ChannelPort<()>) {
         match self.channel_of(account) {
             Ok(channel) => {
                 let verb = if paused { "pause" } else { "resume" };
-                let event = Event::new(Action::OperatorCommand, Result3::Success)
-                    .about(&channel.name)
-                    .because(&format!("{verb}, by {by}"));
+                let event = command_event(&channel.name, &format!("{verb}, by {by}"));
                 let request = ChannelRequest::Paused { channel: channel.name, paused, port };
                 self.record(event, Recorded::Request(PendingRequest::Channel(request)));
             }
@@ -150,20 +142,23 @@ impl RouterState {
         by: &Name,
         account: &str,
         (group, rule): (Text<128>, Option<GroupRule>),
-        port: Port<Result<(), ChannelError>>,
+        port: ChannelPort<()>,
     ) {
         match self.channel_of(account) {
             Ok(channel) => {
                 let verb = if rule.is_some() { "group admitted" } else { "group no longer admitted" };
-                let event = Event::new(Action::OperatorCommand, Result3::Success)
-                    .about(&channel.name)
-                    .because(&format!("{verb}, by {by}"));
+                let event = command_event(&channel.name, &format!("{verb}, by {by}"));
                 let request = ChannelRequest::Group { channel: channel.name, group, rule, port };
                 self.record(event, Recorded::Request(PendingRequest::Channel(request)));
             }
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
+}
+
+/// The event for a person's command about a channel.
+pub(crate) fn command_event(channel: &Name, why: &str) -> Event {
+    Event::new(Action::OperatorCommand, Result3::Success).about(channel).because(why)
 }
 
 const fn configured_rule(rules: &ChannelRules) -> GroupRule {

@@ -1,14 +1,16 @@
 //! Chat commands of admitted people, done before any model sees the text.
 
+use crate::channel_accept::Progress;
 use crate::channel_accounts::Channel;
 use crate::channel_sessions::session_base;
 use crate::channels::commands::{Command, HELP};
 use crate::state::RouterState;
+use crate::stopping::stop_note;
 use ipc_proto::Name;
 use ipc_proto::channel::{ChannelError, Inbound};
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::UserId;
-use ipc_proto::router::{RouterError, Stopped};
+use ipc_proto::router::{End, RouterError, Stopped};
 use ractor::concurrency::oneshot;
 
 impl RouterState {
@@ -19,9 +21,10 @@ impl RouterState {
         inbound: &Inbound,
         user: UserId,
         command: &Command,
+        progress: &mut Progress,
     ) -> Result<(), ChannelError> {
         let text = match command {
-            Command::Help | Command::Link(_) => HELP.to_owned(),
+            Command::Help | Command::Link(_) | Command::Approval(..) => HELP.to_owned(),
             Command::WhoAmI => self.who(user),
             Command::Status => self.chat_status(user),
             Command::New => {
@@ -29,8 +32,7 @@ impl RouterState {
                 self.store.commit(|tx| tx.renew(user, &base))?;
                 "A new conversation begins with your next message.".to_owned()
             }
-            Command::Stop => self.chat_stop(channel, inbound, user)?,
-            Command::Approval => "Approvals are answered with agentctl on this host.".to_owned(),
+            Command::Stop => self.chat_stop(channel, inbound, user, progress)?,
             Command::Usage => "The owner sees the usage with `agentctl model usage`.".to_owned(),
         };
         self.send_notice(&channel.name, &inbound.conversation, Some(&inbound.message), &text)
@@ -49,24 +51,33 @@ impl RouterState {
         format!("{running} of your messages are being answered, {waiting} wait.")
     }
 
-    /// Ends the turns of a conversation, whatever the queue and the scanner do.
+    /// Ends the turns of a conversation, whatever the queue and the scanner do, and the messages before it in its batch.
     fn chat_stop(
         &mut self,
         channel: &Channel,
         inbound: &Inbound,
         user: UserId,
+        progress: &mut Progress,
     ) -> Result<String, ChannelError> {
         let session = self.channel_session(channel, &inbound.conversation, user)?;
         let known = self.store.session_known(user, &session)?.map(|session| session.id);
         let live = self.live_where(|live| live.head.user == user && Some(live.head.session) == known);
-        if live.is_empty() {
+        let batched = progress.stored.iter().map(|stored| &stored.head);
+        let batched = batched.filter(|head| head.user == user && Some(head.session) == known);
+        let batched: Vec<i64> = batched.map(|head| head.seq).collect();
+        if live.is_empty() && batched.is_empty() {
             return Ok("Nothing is under way here.".to_owned());
         }
         let by = self.people.by_id(user).map_or_else(Name::default, |person| person.name.clone());
+        let note = stop_note(&by);
+        for seq in &batched {
+            self.store.commit(|tx| tx.decide_end(*seq, &End::Cancelled, &note))?;
+            progress.stopped.push((*seq, note.clone()));
+        }
         // The answer goes to the conversation and not to this port.
         let (port, _) = oneshot::<Result<Stopped, RouterError>>();
         self.stop((Some(user), &by), Some(session), false, port.into());
-        Ok(format!("Stopped: {} of your messages.", live.len()))
+        Ok(format!("Stopped: {} of your messages.", live.len() + batched.len()))
     }
 }
 

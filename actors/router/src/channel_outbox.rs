@@ -1,10 +1,12 @@
 //! The outbox of messaging platforms: answers become deliveries, each is planned into pieces once, and a piece is `sending`, durably,
 //! before its process is given it. An outcome that nobody can know is `unknown` and is never tried again by itself.
 
+use crate::channels::question;
 use crate::state::RouterState;
 use crate::state::channels::Claim as Waiting;
 use crate::state::effects::Recorded;
 use crate::store::{Delivery, PieceHead, from_sql_id};
+use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
     Answer, Body, Button, ChannelError, Claim, DeliveryId, DeliveryState, Outcome, PIECES, Piece, PieceId,
@@ -23,6 +25,9 @@ const LONGEST_MS: u64 = 3_600_000;
 const WORK_BYTES: usize = 2 << 20;
 /// The caption of the button that has an answer sent again.
 const SEND_AGAIN: &str = "Send the last answer again";
+/// The captions of the buttons below a question.
+const APPROVE: &str = "Approve once";
+const DENY: &str = "Deny";
 /// Works of one batch.
 const WORKS: usize = 16;
 
@@ -136,8 +141,7 @@ impl RouterState {
         kit::fault_point!("router.piece.sending");
         let first = number == 0;
         let last = number.saturating_add(1) >= delivery.planned;
-        let nonces = if last { self.store.buttons(delivery.id)? } else { Vec::new() };
-        let buttons = nonces.into_iter().map(|nonce| Button { caption: Text::clip(SEND_AGAIN), nonce });
+        let buttons = if last { self.buttons(delivery.id)? } else { Vec::new() };
         Ok(Some(Claim {
             piece,
             conversation: delivery.conversation.clone(),
@@ -147,6 +151,18 @@ impl RouterState {
             buttons: List::clip(buttons),
             attempt,
         }))
+    }
+
+    /// The buttons below the last piece of a delivery.
+    fn buttons(&self, id: DeliveryId) -> Result<Vec<Button>, ChannelError> {
+        let button = |caption: &str, nonce| Button { caption: Text::clip(caption), nonce };
+        let again = self.store.buttons(id)?.into_iter().map(|nonce| button(SEND_AGAIN, nonce));
+        let choices = self
+            .store
+            .choice_buttons(id)?
+            .into_iter()
+            .map(|(nonce, reply)| button(if reply == Reply::Deny { DENY } else { APPROVE }, nonce));
+        Ok(again.chain(choices).collect())
     }
 
     /// Stores the plan of a delivery. One that is stored is never replaced.
@@ -162,7 +178,12 @@ impl RouterState {
         if pieces.is_empty() || delivery.planned > 0 {
             return Err(ChannelError::BadPlan);
         }
-        self.store.commit(|tx| tx.plan_delivery(id, pieces))?;
+        self.store.commit(|tx| {
+            if pieces.len() > question::PIECES {
+                tx.leave_denying(id)?;
+            }
+            tx.plan_delivery(id, pieces)
+        })?;
         kit::fault_point!("router.plan.committed");
         self.channels.wake_later(&channel.name);
         Ok(())
@@ -215,6 +236,8 @@ impl RouterState {
         id: &Text<128>,
     ) -> Result<(), ChannelError> {
         let last = piece.number.saturating_add(1) >= delivery.planned;
+        let message = delivery.message.filter(|_| last);
+        let head = message.map(|seq| self.store.message_at(seq)).transpose()?.flatten();
         let now_ms = self.now.ms;
         self.store.commit(|tx| {
             tx.settle_piece(piece, DeliveryState::Sent, Some(id))?;
@@ -222,9 +245,7 @@ impl RouterState {
             if last { tx.set_delivery(piece.delivery, DeliveryState::Sent, "") } else { Ok(()) }
         })?;
         self.record(sent_event(channel, Result3::Success, "sent"), Recorded::Nothing);
-        if let Some(seq) = delivery.message.filter(|_| last)
-            && let Some(head) = self.store.message_at(seq)?
-        {
+        if let Some(head) = head {
             self.delivered(&head);
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::channel_accounts::Channel;
 use crate::channels::codes;
-use crate::port::Port;
+use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::effects::{ChannelRequest, PendingRequest, Recorded};
 use crate::store::{Origin, Pairing, Person};
@@ -28,7 +28,7 @@ const LISTED_MS: u64 = 86_400_000;
 const IDENTITIES: usize = 16;
 
 /// Takes the user after a change.
-pub(crate) type UserPort = Port<Result<UserInfo, ChannelError>>;
+pub(crate) type UserPort = ChannelPort<UserInfo>;
 
 impl RouterState {
     /// A stranger writes: the sender gets a code, once an hour, and nothing of the text is stored.
@@ -133,12 +133,12 @@ impl RouterState {
         }
         self.people.link(identity.clone(), id);
         let text = "You are known here now. Write your message.";
-        self.send_notice(&pairing.info.channel, &pairing.conversation, None, text)?;
+        self.try_notice(&pairing.info.channel, &pairing.conversation, text);
         self.people.info_of(id).ok_or(ChannelError::NoUser)
     }
 
     /// Refuses a pairing.
-    pub(crate) fn refuse_pairing(&mut self, by: &Name, code: &str, port: Port<Result<(), ChannelError>>) {
+    pub(crate) fn refuse_pairing(&mut self, by: &Name, code: &str, port: ChannelPort<()>) {
         let found = self.store.pairing_hashed(codes::hash(code), self.now.ms).map_err(ChannelError::from);
         match found.and_then(|found| found.ok_or(ChannelError::NoPairing)) {
             Ok(pairing) => {
@@ -152,7 +152,7 @@ impl RouterState {
     }
 
     /// Makes a one-time code that links the identity which sends it to this user, once that is on the record.
-    pub(crate) fn create_link(&mut self, by: &Name, user: &str, port: Port<Result<LinkCode, ChannelError>>) {
+    pub(crate) fn create_link(&mut self, by: &Name, user: &str, port: ChannelPort<LinkCode>) {
         let Some(person) = self.people.by_name(user) else {
             return drop(port.send(Err(ChannelError::NoUser)));
         };

@@ -1,14 +1,14 @@
 //! Answers for messaging platforms: how the end of a turn becomes a delivery, the turns that a platform's process may see, and deliveries
 //! as operators see and repeat them.
 
+use crate::channel_accounts::command_event;
 use crate::channels::codes;
 use crate::ending::note_of;
-use crate::port::Port;
+use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::effects::{ChannelRequest, PendingRequest, Recorded};
 use crate::state::live::Live;
 use crate::store::{Head, NewDelivery, StoreFault};
-use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
     ChannelError, Conversation, DeliveryInfo, DeliveryState, LiveTurn, Press, PressAnswer,
 };
@@ -108,6 +108,13 @@ impl RouterState {
         Ok(())
     }
 
+    /// The same for a change that holds already, with or without its notice.
+    pub(crate) fn try_notice(&mut self, channel: &Name, conversation: &Conversation, text: &str) {
+        if let Err(fault) = self.send_notice(channel, conversation, None, text) {
+            tracing::warn!(%fault, "a notice could not be stored");
+        }
+    }
+
     /// The turns of an account that are not over.
     pub(crate) fn channel_turns(
         &self,
@@ -163,26 +170,22 @@ impl RouterState {
         caller: Process,
         account: &str,
         press: &Press,
-        port: Port<Result<PressAnswer, ChannelError>>,
+        port: ChannelPort<PressAnswer>,
     ) {
         match self.pressed(caller, account, press) {
             Ok(Some((channel, message))) => {
-                let event = Event::new(Action::OperatorCommand, Result3::Success)
-                    .about(&channel)
-                    .because("message resend, by a button");
-                let request = ChannelRequest::Pressed { message, port };
+                let event = command_event(&channel, "message resend, by a button");
+                let request = ChannelRequest::Pressed { message, nonce: press.nonce, port };
                 self.record(event, Recorded::Request(PendingRequest::Channel(request)));
             }
-            Ok(None) => {
-                drop(port.send(Ok(press_answer(false, "This button is not for you, or no longer valid."))))
-            }
+            Ok(None) => self.question_pressed(caller, account, press, port),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
     }
 
-    /// The message that a press is for, its button used up; `None` for a press that has no effect.
+    /// The message that a press is for; `None` for a press that has no effect.
     fn pressed(
-        &mut self,
+        &self,
         caller: Process,
         account: &str,
         press: &Press,
@@ -194,11 +197,8 @@ impl RouterState {
         let identity = channel.rules.platform.identity(&channel.account, &press.sender.id);
         let presser =
             identity.and_then(|identity| self.people.by_identity(&identity).map(|person| person.id));
-        let Some(head) = self.store.message_at(seq)?.filter(|head| presser == Some(head.user)) else {
-            return Ok(None);
-        };
-        self.store.commit(|tx| tx.use_button(press.nonce))?;
-        Ok(Some((channel.name, head.id)))
+        let head = self.store.message_at(seq)?.filter(|head| presser == Some(head.user));
+        Ok(head.map(|head| (channel.name, head.id)))
     }
 
     /// Deliveries of one message, or of all.
@@ -221,15 +221,13 @@ impl RouterState {
         user: Option<UserId>,
         by: &Name,
         message: MessageId,
-        port: Port<Result<u32, ChannelError>>,
+        port: ChannelPort<u32>,
     ) {
         match self.deliveries(user, Some(message), false) {
             Ok(found) if found.is_empty() => drop(port.send(Err(ChannelError::NothingToResend))),
             Ok(found) => {
                 let channel = found.first().map(|info| info.channel.clone()).unwrap_or_default();
-                let event = Event::new(Action::OperatorCommand, Result3::Success)
-                    .about(&channel)
-                    .because(&format!("message resend, by {by}"));
+                let event = command_event(&channel, &format!("message resend, by {by}"));
                 let request = ChannelRequest::Resent { user, message, port };
                 self.record(event, Recorded::Request(PendingRequest::Channel(request)));
             }
@@ -237,26 +235,41 @@ impl RouterState {
         }
     }
 
-    /// Puts what did not arrive back, its resending being on the record. Asked again, there is nothing left to put back.
+    /// Puts what did not arrive back, its resending being on the record, and uses up the button that asked for it. Returns the number
+    /// of pieces, none if that button was used before. Asked again, there is nothing left to put back.
     pub(crate) fn store_resend(
         &mut self,
         user: Option<UserId>,
         message: MessageId,
-    ) -> Result<u32, ChannelError> {
+        button: Option<[u8; 16]>,
+    ) -> Result<Option<u32>, ChannelError> {
         let found = self.deliveries(user, Some(message), false)?;
         let lost = |info: &&DeliveryInfo| info.state.is_final() && info.state != DeliveryState::Sent;
+        let lost: Vec<&DeliveryInfo> = found.iter().filter(lost).collect();
         let now_ms = self.now.ms;
-        let mut pieces = 0;
-        for info in found.iter().filter(lost) {
-            self.store.commit(|tx| tx.renew_delivery(info.id, now_ms))?;
-            pieces += u32::from(info.pieces.0.saturating_sub(info.pieces.1)).max(1);
-            self.channels.wake_later(&info.channel);
+        let is_first = self.store.commit(|tx| {
+            if let Some(nonce) = button
+                && !tx.use_button(nonce)?
+            {
+                return Ok(false);
+            }
+            lost.iter().try_for_each(|info| tx.renew_delivery(info.id, now_ms))?;
+            Ok(true)
+        })?;
+        if !is_first {
+            return Ok(None);
         }
-        Ok(pieces)
+        lost.iter().for_each(|info| self.channels.wake_later(&info.channel));
+        let pieces = lost.iter().map(|info| u32::from(info.pieces.0.saturating_sub(info.pieces.1)).max(1));
+        Ok(Some(pieces.sum()))
     }
 }
 
-/// The answer to a press.
-pub(crate) fn press_answer(done: bool, text: &str) -> PressAnswer {
-    PressAnswer { done, text: Text::clip(text) }
+/// The answer to a press, by the pieces that it has sent again; `None` for a press that has no effect.
+pub(crate) fn press_answer(sent: Option<u32>) -> PressAnswer {
+    let text = match sent {
+        Some(_) => "It is sent again.",
+        None => "This button is not for you, or no longer valid.",
+    };
+    PressAnswer { done: sent.is_some(), text: Text::clip(text) }
 }

@@ -1,7 +1,7 @@
 //! The requests about channels that are done once they are on the record.
 
 use crate::channel_replies::press_answer;
-use crate::port::Port;
+use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::effects::ChannelRequest;
 use ipc_proto::channel::{ChannelError, PairingState};
@@ -39,25 +39,24 @@ impl RouterState {
                         Ok(user) => format!("You are {} here now.", user.name),
                         Err(_) => "This account could not be linked; ask for a new code.".to_owned(),
                     };
-                    if let Err(fault) = self.send_notice(&channel, &conversation, None, &text) {
-                        tracing::warn!(%fault, "a notice could not be stored");
-                    }
+                    self.try_notice(&channel, &conversation, &text);
                 }
                 port.map(|port| drop(port.send(done))).unwrap_or_default();
             }
-            ChannelRequest::Pressed { message, port } => self.settle(port, recorded, |it| {
-                it.store_resend(None, message).map(|_| press_answer(true, "It is sent again."))
-            }),
+            ChannelRequest::Pressed { message, nonce, port } => self
+                .settle(port, recorded, |it| it.store_resend(None, message, Some(nonce)).map(press_answer)),
             ChannelRequest::Link { user, port } => self.settle(port, recorded, |it| it.store_link(user)),
             ChannelRequest::Resent { user, message, port } => {
-                self.settle(port, recorded, |it| it.store_resend(user, message));
+                self.settle(port, recorded, |it| {
+                    it.store_resend(user, message, None).map(Option::unwrap_or_default)
+                });
             }
         }
     }
 
     fn settle<T>(
         &mut self,
-        port: Port<Result<T, ChannelError>>,
+        port: ChannelPort<T>,
         recorded: bool,
         work: impl FnOnce(&mut Self) -> Result<T, ChannelError>,
     ) {

@@ -22,9 +22,7 @@ impl RouterState {
     /// The guest of this name, who is added if there is none; `None` if there are too many. A name is of a hash, so that no id of a
     /// platform stands in it.
     pub(crate) fn guest(&mut self, kind: &str, of: &str) -> Result<Option<UserId>, ChannelError> {
-        let digest: [u8; 32] = Sha256::digest(of.as_bytes()).into();
-        let short: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        let name = Name::clip(&format!("{kind}-{short}"));
+        let name = Name::clip(&format!("{kind}-{}", hashed(of, 8)));
         if let Some(person) = self.people.by_name(&name) {
             return Ok(Some(person.id));
         }
@@ -68,12 +66,13 @@ pub(crate) fn session_base(channel: &Channel, conversation: &Conversation) -> St
     let name = if direct && channel.rules.shared_session { SHARED } else { channel.name.as_str() };
     match &conversation.thread {
         None => name.to_owned(),
-        Some(thread) => {
-            let digest: [u8; 32] = Sha256::digest(thread.as_bytes()).into();
-            let short: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
-            format!("{name}/{short}")
-        }
+        Some(thread) => format!("{name}/{}", hashed(thread, 6)),
     }
+}
+
+/// The first bytes of a digest, in hex.
+fn hashed(text: &str, bytes: usize) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The submission that a message becomes. The sender's own text stands first; everything else is marked as what it is.

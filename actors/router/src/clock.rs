@@ -26,18 +26,18 @@ impl RouterState {
             }
         };
         let Some(live) = self.live(seq) else { return };
+        let standing = |until: u64, left: Duration| {
+            let asked = Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS));
+            asked.saturating_add(left)
+        };
         let wall = match (until, live.due, live.clock_left) {
             (Some(until), Some(due), None) => {
                 let left = due.saturating_duration_since(now.at);
                 (live.due, live.clock_left) = (None, Some(left));
-                Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS))
-                    .saturating_add(left)
+                standing(until, left)
             }
             // One more question, which may wait longer.
-            (Some(until), None, Some(left)) => {
-                Duration::from_millis(until.saturating_sub(now.ms).saturating_add(USE_MS))
-                    .saturating_add(left)
-            }
+            (Some(until), None, Some(left)) => standing(until, left),
             (None, None, Some(left)) => {
                 (live.due, live.clock_left) = (Some(now.at + left), None);
                 left.saturating_sub(GRACE)

@@ -4,7 +4,7 @@
 
 use crate::calls::{self, TurnProgress};
 use crate::message_state;
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::requests::RequeueRequest;
@@ -49,7 +49,7 @@ impl RouterState {
     }
 
     /// Queues a dead letter again, with another text if there is one.
-    pub(crate) fn requeue(&mut self, request: RequeueRequest, port: Port<Result<Accepted, RouterError>>) {
+    pub(crate) fn requeue(&mut self, request: RequeueRequest, port: Reply<Accepted>) {
         let (head, successor) = match self.may_requeue(&request) {
             Ok(Ok(found)) => found,
             Ok(Err(done)) => return drop(port.send(Ok(done))),

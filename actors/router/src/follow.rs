@@ -2,7 +2,6 @@
 
 use crate::events::About;
 use crate::state::RouterState;
-use crate::state::live::Phase;
 use crate::state::subscribers::{EmitPort, FollowPort, Follower, Held};
 use crate::store::{Head, Transition};
 use crate::{channels, message_state, ring};
@@ -16,15 +15,10 @@ impl RouterState {
     pub(crate) fn emit(&mut self, turn: TurnId, from: u64, events: List<TurnEvent, 64>, port: EmitPort) {
         let now = self.now.at;
         self.renew_lease(turn);
-        let Some(live) = self.live_turn(turn) else { return drop(port.send(Err(RouterError::NoTurn))) };
-        let attempt = live.head.attempts;
-        if attempt == 0 || matches!(live.phase, Phase::Ending(_)) {
-            return drop(port.send(Err(RouterError::NoTurn)));
-        }
-        self.subscribers.begin(turn, attempt, None);
-        let Some(ring) = self.subscribers.ring(turn) else {
+        let Some(attempt) = self.live.under_way(turn).map(|head| head.attempts) else {
             return drop(port.send(Err(RouterError::NoTurn)));
         };
+        let ring = self.subscribers.begin(turn, attempt, None);
         // A request for the next number, or a heartbeat, waits for nobody.
         if events.is_empty() {
             return drop(port.send(Ok(ring.needs())));

@@ -1,7 +1,7 @@
 //! Keys of the API: the user of a client that presents one, or connects as a uid, and its rights. Nothing else that gateway says of a
 //! client is believed.
 
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::keys::hash_of;
@@ -83,7 +83,7 @@ impl RouterState {
     }
 
     /// Creates a key once that is on the record. Asked for twice, it is created once.
-    pub(crate) fn create_key(&mut self, wanted: NewKey, port: Port<Result<KeyInfo, RouterError>>) {
+    pub(crate) fn create_key(&mut self, wanted: NewKey, port: Reply<KeyInfo>) {
         match self.can_create(&wanted) {
             Ok(None) => {
                 let by = format!("by {}", wanted.by);
@@ -167,13 +167,7 @@ impl RouterState {
     }
 
     /// Revokes a key once that is on the record. Asked for twice, it is done once.
-    pub(crate) fn revoke_key(
-        &mut self,
-        user: Option<UserId>,
-        by: &Name,
-        name: &Name,
-        port: Port<Result<(), RouterError>>,
-    ) {
+    pub(crate) fn revoke_key(&mut self, user: Option<UserId>, by: &Name, name: &Name, port: Reply<()>) {
         let theirs = |key: &&Key| key.name == *name && user.is_none_or(|user| user == key.user);
         let mut named = self.keys.all.iter().filter(theirs).peekable();
         let known = named.peek().is_some();

@@ -163,13 +163,9 @@ impl Lanes {
 
     /// Returns true if one more turn of this user may begin: there is a runner slot for it, and a place.
     fn may_begin(&self, user: LaneUser) -> bool {
-        if user.owner || !self.owner_may_begin() {
-            return self.owner_may_begin();
-        }
         let has = self.users.get(&user.id).map_or(0, |share| share.busy);
-        self.busy < self.bounds.at_once
-            && has < self.bounds.per_user
-            && self.busy_of_others < self.for_others()
+        let fits = has < self.bounds.per_user && self.busy_of_others < self.for_others();
+        self.owner_may_begin() && (user.owner || fits)
     }
 
     /// The same for the owner; where the owner may not begin, nobody may. Turns of others never hold the place that is left for the owner,

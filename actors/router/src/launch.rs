@@ -130,7 +130,10 @@ impl RouterState {
         head.state = MessageState::Running;
         let session = self.store.session(head.session)?;
         let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
+        let RunnerTime { runner, wall_ms, cpu_ms } =
+            self.runner_time(&session.agent, self.is_jailed_apart(&head)?);
         let transition = Transition::of(&head, MessageState::Running, self.now.ms);
+        // Nothing fails after the commit: a turn that is running in the store alone would never be launched.
         self.store.commit(|tx| {
             // A turn may leave anything in its workspace that it has seen.
             tx.raise_session(head.session, label)?;
@@ -139,12 +142,10 @@ impl RouterState {
         })?;
         kit::fault_point!("router.start.committed");
         self.publish_progress(&head, EventName::MessageProcessing, None);
-        let (now, due) = (self.now.at, self.overdue_at(&head));
+        let (now, due) = (self.now.at, self.overdue_after(wall_ms));
         let flag = self.admission.flag(seq);
         let waited = self.live(seq).is_some_and(|live| live.postponed.is_some());
         self.ring_begins(head.turn, head.attempts, flag, waited);
-        let RunnerTime { runner, wall_ms, cpu_ms } =
-            self.runner_time(&session.agent, self.is_jailed_apart(&head)?);
         self.effects.push(Effect::Launch(Launch {
             turn: head.turn,
             session: head.session,
@@ -178,7 +179,12 @@ impl RouterState {
         let agent = self.store.session(head.session).map(|session| session.agent);
         let apart = self.is_jailed_apart(head).unwrap_or(false);
         let wall = agent.map_or(0, |agent| self.runner_time(&agent, apart).wall_ms);
-        self.now.at + Duration::from_millis(wall) + GRACE
+        self.overdue_after(wall)
+    }
+
+    /// When a turn whose runner has this time is given up.
+    fn overdue_after(&self, wall_ms: u64) -> Instant {
+        self.now.at + Duration::from_millis(wall_ms) + GRACE
     }
 
     /// The time that a turn of this agent has, and the row of its runner.

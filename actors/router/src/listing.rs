@@ -3,7 +3,7 @@
 
 use crate::events::About;
 use crate::history::Fit;
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{Effect, PendingRequest, Recorded};
 use crate::store::{Scope, Session};
@@ -40,12 +40,7 @@ impl RouterState {
     }
 
     /// Ends a session: what waits in it and what runs is cancelled.
-    pub(crate) fn end_session(
-        &mut self,
-        user: Option<UserId>,
-        name: &SessionName,
-        port: Port<Result<(), RouterError>>,
-    ) {
+    pub(crate) fn end_session(&mut self, user: Option<UserId>, name: &SessionName, port: Reply<()>) {
         let session = match self.find_session(user, name) {
             Ok(session) if session.ended => return drop(port.send(Ok(()))),
             Ok(session) => session,
@@ -111,12 +106,7 @@ impl RouterState {
     }
 
     /// Forgets a workspace in which no session works any more.
-    pub(crate) fn remove_workspace(
-        &mut self,
-        user: Option<UserId>,
-        id: WorkspaceId,
-        port: Port<Result<(), RouterError>>,
-    ) {
+    pub(crate) fn remove_workspace(&mut self, user: Option<UserId>, id: WorkspaceId, port: Reply<()>) {
         match self.can_remove(user, id) {
             Ok(true) => {
                 let event = Event::new(Action::WorkspaceRemoved, Result3::Success).about(&id.to_string());

@@ -13,6 +13,7 @@ mod blocked_on;
 mod calls;
 mod channel_accept;
 mod channel_accounts;
+mod channel_approvals;
 mod channel_commands;
 mod channel_outbox;
 mod channel_people;

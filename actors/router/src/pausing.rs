@@ -1,7 +1,7 @@
 //! Pauses: everywhere, for one user or in one session, messages are accepted and scanned, and none starts. A turn that has begun goes on,
 //! even if its runner dies. A pause is durable, and on the record before it holds.
 
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::live::Phase;
@@ -19,7 +19,7 @@ impl RouterState {
         by: &Name,
         session: Option<SessionName>,
         paused: bool,
-        port: Port<Result<(), RouterError>>,
+        port: Reply<()>,
     ) {
         let (scope, event) = match self.scope(user, session.as_ref()) {
             Ok(found) => found,

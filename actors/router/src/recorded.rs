@@ -1,6 +1,6 @@
 //! The work that goes on once an event is on the record, or could not be put there.
 
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use ipc_proto::router::RouterError;
@@ -72,7 +72,7 @@ impl RouterState {
     /// Answers a request with the result of its work, which is done only if it is on the record.
     fn reply<T>(
         &mut self,
-        port: Port<Result<T, RouterError>>,
+        port: Reply<T>,
         recorded: bool,
         work: impl FnOnce(&mut Self) -> Result<T, RouterError>,
     ) {

@@ -68,9 +68,14 @@ impl RouterState {
         let (mut refused, mut obstacle) = (0, Duration::ZERO);
         if let Some(live) = self.live(seq) {
             live.head = head;
-            if let Some(postponed) = &mut live.postponed {
-                postponed.pending = false;
-                obstacle = postponed.pause();
+            match (&mut live.postponed, exit.blame) {
+                (Some(postponed), Blame::Postponed) => {
+                    postponed.pending = false;
+                    obstacle = postponed.pause();
+                }
+                // The runner worked and met none.
+                (postponed, Blame::Failed | Blame::Lost) => *postponed = None,
+                _ => {}
             }
             refused = live.refused;
             live.refused = if exit.blame == Blame::NotStarted { refused + 1 } else { 0 };

@@ -132,7 +132,7 @@ impl Ring {
         Some(Followed { from: first, events, next, over })
     }
 
-    /// Returns true if a follower is there and so far behind that pending_steering more would drop what it has not read.
+    /// Returns true if a follower is there and so far behind that taking more would drop what it has not read.
     pub(crate) fn is_full(&self, now: Instant) -> bool {
         let Some((read, asked)) = self.read else { return false };
         let unread = || self.events.iter().rev().take_while(|(number, _)| *number >= read);

@@ -71,8 +71,7 @@ impl RouterState {
         let agent = self.config.agents.get(agent.as_str());
         let (profile, blocks) =
             agent.map_or(("", true), |agent| (agent.profile.as_str(), agent.blocks_own_words));
-        let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
-        let own = self.is_own(role, &head.channel) && !blocks;
+        let own = self.is_own(self.people.role(head.user), &head.channel) && !blocks;
         let crossing = if own { Crossing::OwnWords } else { Crossing::ChannelInput };
         let conversation = self.store.conversation(head.session)?;
         Ok(Subject { conversation, ..Subject::at(crossing).by(profile_named(profile)) })
@@ -99,22 +98,17 @@ impl RouterState {
         // It may have been cancelled while the scanner had it.
         let Some(Live { head, phase: Phase::Accepted, .. }) = self.live(seq) else { return Ok(()) };
         let head = head.clone();
+        let from_own = self.is_own(self.people.role(head.user), &head.channel);
         // A command that a person runs in the jail goes to no model, and is theirs to type.
         if verdict.judgement == Judgement::Block && chat {
             self.store.commit(|tx| tx.store_conversation(head.session, &verdict.conversation))?;
-            let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
-            let why = format!("blocked by {found}: {}", way_on(self.is_own(role, &head.channel)));
-            self.end_without_answer(
-                seq,
-                End::Blocked(Text::clip(&why)),
-                &format!("blocked by {found}"),
-                None,
-            );
+            let note = format!("blocked by {found}");
+            let why = format!("{note}: {}", way_on(from_own));
+            self.end_without_answer(seq, End::Blocked(Text::clip(&why)), &note, None);
             return Ok(());
         }
-        let role = self.people.by_id(head.user).map_or(UserRole::Guest, |it| it.role);
         let foreign = self.store.content_without_media(seq)?.0.foreign();
-        let label = label_of(self.is_own(role, &head.channel), &head.channel, verdict.class, &foreign);
+        let label = label_of(from_own, &head.channel, verdict.class, &foreign);
         let flagged = verdict.judgement >= Judgement::Flag;
         let note = if flagged { format!("flagged by {found}") } else { String::new() };
         let transition =

@@ -8,7 +8,7 @@ use crate::interface::{
 };
 use crate::port::Port;
 use crate::state::channels::Claim;
-use crate::state::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
+use crate::state::requests::{AnswerPort, AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::store::{Origin, Person};
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
@@ -38,8 +38,8 @@ const LONG_POLL: Duration = Duration::from_secs(20);
 /// How long a request may take that goes on the record first; within each method's deadline.
 const PATIENCE: Duration = Duration::from_secs(9);
 
-type Reply<T> = Result<T, RouterError>;
-type ChannelReply<T> = Result<T, ChannelError>;
+type Answer<T> = Result<T, RouterError>;
+type ChannelAnswer<T> = Result<T, ChannelError>;
 
 /// The serving end of one edge.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub(crate) struct RouterServer {
 
 impl RouterServer {
     /// Makes a request that may be refused, and that may have to wait for the record.
-    async fn request<T, R>(&self, request: impl FnOnce(Port<Reply<T>>) -> R) -> Reply<T>
+    async fn request<T, R>(&self, request: impl FnOnce(Port<Answer<T>>) -> R) -> Answer<T>
     where
         T: Send + 'static,
         R: Into<Message>,
@@ -60,7 +60,7 @@ impl RouterServer {
     }
 
     /// Makes a request that is never refused.
-    async fn value<T, R>(&self, request: impl FnOnce(Port<T>) -> R) -> Reply<T>
+    async fn value<T, R>(&self, request: impl FnOnce(Port<T>) -> R) -> Answer<T>
     where
         T: Send + 'static,
         R: Into<Message>,
@@ -71,8 +71,8 @@ impl RouterServer {
     /// Makes a request about channels.
     async fn about_channels<T: Send + 'static>(
         &self,
-        request: impl FnOnce(Port<ChannelReply<T>>) -> ChannelsRequest,
-    ) -> ChannelReply<T> {
+        request: impl FnOnce(Port<ChannelAnswer<T>>) -> ChannelsRequest,
+    ) -> ChannelAnswer<T> {
         self.handle.call(PATIENCE, request).await.unwrap_or(Err(ChannelError::NotDurable))
     }
 
@@ -80,11 +80,21 @@ impl RouterServer {
     async fn platform<T: Send + 'static>(
         &self,
         account: Name,
-        request: impl FnOnce(Port<ChannelReply<T>>) -> PlatformRequest,
-    ) -> ChannelReply<T> {
+        request: impl FnOnce(Port<ChannelAnswer<T>>) -> PlatformRequest,
+    ) -> ChannelAnswer<T> {
         let caller = self.caller;
         self.about_channels(|port| ChannelsRequest::Platform { caller, account, request: request(port) })
             .await
+    }
+
+    /// Events of a turn from number `from` on; none if there is none within the time of a long poll.
+    async fn followed<R: Into<Message>>(
+        &self,
+        from: u64,
+        request: impl FnOnce(Port<Answer<Followed>>) -> R,
+    ) -> Answer<Followed> {
+        let nothing = Followed { from, events: List::default(), next: from, over: false };
+        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
     }
 
     /// Named events after `after`: those that there are, or the first within `wait`.
@@ -98,7 +108,7 @@ impl RouterServer {
     }
 
     /// The events of these that a client sees. A client without rights is refused.
-    async fn visible(&self, caller: Caller, events: List<NamedEvent, 256>) -> Reply<List<NamedEvent, 256>> {
+    async fn visible(&self, caller: Caller, events: List<NamedEvent, 256>) -> Answer<List<NamedEvent, 256>> {
         self.request(|reply| ApiRequest::VisibleEvents { caller, events, reply }).await
     }
 }
@@ -107,7 +117,7 @@ impl RouterServer {
 macro_rules! persons {
     ($($method:ident => $request:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
         $(
-            async fn $method(self, _: Context, $($argument: $type),*) -> ChannelReply<$answer> {
+            async fn $method(self, _: Context, $($argument: $type),*) -> ChannelAnswer<$answer> {
                 self.about_channels(|reply| ChannelsRequest::$request { $($argument,)* reply }).await
             }
         )+
@@ -118,7 +128,7 @@ macro_rules! persons {
 macro_rules! platforms {
     ($($method:ident => $request:ident($($argument:ident: $type:ty),*) -> $answer:ty;)+) => {
         $(
-            async fn $method(self, _: Context, account: Name, $($argument: $type),*) -> ChannelReply<$answer> {
+            async fn $method(self, _: Context, account: Name, $($argument: $type),*) -> ChannelAnswer<$answer> {
                 self.platform(account, |reply| PlatformRequest::$request { $($argument,)* reply }).await
             }
         )+
@@ -126,7 +136,7 @@ macro_rules! platforms {
 }
 
 impl Router for RouterServer {
-    async fn take(self, _: Context, turn: TurnId, budget: u32) -> Reply<Turn> {
+    async fn take(self, _: Context, turn: TurnId, budget: u32) -> Answer<Turn> {
         self.request(|reply| GateRequest::Take { turn, budget, reply }).await
     }
 
@@ -138,7 +148,7 @@ impl Router for RouterServer {
         step: Step,
         session: Label,
         workspace: Label,
-    ) -> Reply<()> {
+    ) -> Answer<()> {
         let new = Box::new(NewStep { number, step, session, workspace });
         self.request(|reply| GateRequest::Step { turn, new, reply }).await
     }
@@ -150,11 +160,11 @@ impl Router for RouterServer {
         from: u64,
         events: List<TurnEvent, 64>,
         waits: List<Name, 4>,
-    ) -> Reply<u64> {
+    ) -> Answer<u64> {
         self.request(|reply| GateRequest::Emit { turn, from, events, blocked_on: waits, reply }).await
     }
 
-    async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Reply<()> {
+    async fn finish(self, _: Context, turn: TurnId, finished: Finished) -> Answer<()> {
         let finished = Box::new(finished);
         self.request(|reply| GateRequest::Finish { turn, finished, reply }).await
     }
@@ -166,38 +176,38 @@ impl Router for RouterServer {
         obstacle: Obstacle,
         why: Text<512>,
         again_s: u32,
-    ) -> Reply<bool> {
+    ) -> Answer<bool> {
         self.request(|reply| GateRequest::Postpone { turn, obstacle, why, again_s, reply }).await
     }
 
-    async fn ask(self, _: Context, turn: TurnId, question: Question) -> Reply<()> {
+    async fn ask(self, _: Context, turn: TurnId, question: Question) -> Answer<()> {
         let question = Box::new(question);
         self.request(|reply| GateRequest::Ask { turn, question, reply }).await
     }
 
-    async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Reply<State> {
+    async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Answer<State> {
         let answer = self.handle.call(LONG_POLL, |reply| GateRequest::AnswerOf { turn, id, reply }).await;
         answer.unwrap_or(Ok(State::Pending))
     }
 
-    async fn holder(self, _: Context, caller: Caller) -> Reply<Holder> {
+    async fn holder(self, _: Context, caller: Caller) -> Answer<Holder> {
         self.request(|reply| ApiRequest::Holder { caller, reply }).await
     }
 
-    async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Reply<Accepted> {
+    async fn api_submit(self, _: Context, caller: Caller, submission: Submission) -> Answer<Accepted> {
         let submission = Box::new(submission);
         self.request(|reply| ApiRequest::Submit { caller, submission, reply }).await
     }
 
-    async fn steering(self, _: Context, turn: TurnId) -> Reply<List<SteeringMessage, STEERING_MESSAGES>> {
+    async fn steering(self, _: Context, turn: TurnId) -> Answer<List<SteeringMessage, STEERING_MESSAGES>> {
         self.request(|reply| GateRequest::SteeringMessages { turn, reply }).await
     }
 
-    async fn labels(self, _: Context, turn: TurnId) -> Reply<(Label, Label)> {
+    async fn labels(self, _: Context, turn: TurnId) -> Answer<(Label, Label)> {
         self.request(|reply| GateRequest::Labels { turn, reply }).await
     }
 
-    async fn api_steer(self, _: Context, caller: Caller, steer: Steer) -> Reply<Steering> {
+    async fn api_steer(self, _: Context, caller: Caller, steer: Steer) -> Answer<Steering> {
         let steer = Box::new(steer);
         self.request(|reply| ApiRequest::Steer { caller, steer, reply }).await
     }
@@ -209,13 +219,11 @@ impl Router for RouterServer {
         turn: TurnId,
         from: u64,
         credit: u16,
-    ) -> Reply<Followed> {
-        let request = |reply| ApiRequest::Follow { caller, turn, from, credit, reply };
-        let nothing = Followed { from, events: List::default(), next: from, over: false };
-        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
+    ) -> Answer<Followed> {
+        self.followed(from, |reply| ApiRequest::Follow { caller, turn, from, credit, reply }).await
     }
 
-    async fn api_waits(self, _: Context, caller: Caller, turn: TurnId) -> Reply<List<Name, 8>> {
+    async fn api_waits(self, _: Context, caller: Caller, turn: TurnId) -> Answer<List<Name, 8>> {
         self.request(|reply| ApiRequest::BlockedOn { caller, turn, reply }).await
     }
 
@@ -225,7 +233,7 @@ impl Router for RouterServer {
         caller: Caller,
         after: u64,
         wait_ms: u32,
-    ) -> Reply<List<NamedEvent, 256>> {
+    ) -> Answer<List<NamedEvent, 256>> {
         // A client without rights does not wait.
         self.visible(caller, List::default()).await?;
         let until = Instant::now() + Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL);
@@ -244,7 +252,7 @@ impl Router for RouterServer {
         }
     }
 
-    async fn api_queue(self, _: Context, caller: Caller) -> Reply<QueueInfo> {
+    async fn api_queue(self, _: Context, caller: Caller) -> Answer<QueueInfo> {
         self.request(|reply| ApiRequest::Queue { caller, reply }).await
     }
 
@@ -256,24 +264,24 @@ impl Router for RouterServer {
         name: Name,
         scope: KeyScope,
         presented: Presented,
-    ) -> Reply<KeyInfo> {
+    ) -> Answer<KeyInfo> {
         let key = Box::new(NewKey { user, by, name, scope, presented });
         self.request(|reply| UserRequest::CreateKey { key, reply }).await
     }
 
-    async fn keys(self, _: Context, user: Option<UserId>) -> Reply<List<KeyInfo, KEYS>> {
+    async fn keys(self, _: Context, user: Option<UserId>) -> Answer<List<KeyInfo, KEYS>> {
         self.value(|reply| UserRequest::Keys { user, reply }).await
     }
 
-    async fn revoke_key(self, _: Context, user: Option<UserId>, by: Name, name: Name) -> Reply<()> {
+    async fn revoke_key(self, _: Context, user: Option<UserId>, by: Name, name: Name) -> Answer<()> {
         self.request(|reply| UserRequest::RevokeKey { user, by, name, reply }).await
     }
 
-    async fn approvals(self, _: Context, user: Option<UserId>, all: bool) -> Reply<List<ApprovalInfo, 256>> {
+    async fn approvals(self, _: Context, user: Option<UserId>, all: bool) -> Answer<List<ApprovalInfo, 256>> {
         self.request(|reply| ApprovalRequest::List { user, all, reply }).await
     }
 
-    async fn approval(self, _: Context, user: Option<UserId>, id: ApprovalId) -> Reply<ApprovalView> {
+    async fn approval(self, _: Context, user: Option<UserId>, id: ApprovalId) -> Answer<ApprovalView> {
         self.request(|reply| ApprovalRequest::Show { user, id, reply }).await
     }
 
@@ -285,39 +293,46 @@ impl Router for RouterServer {
         id: ApprovalId,
         hash: [u8; 32],
         reply: approval::Reply,
-    ) -> Reply<ApprovalInfo> {
+    ) -> Answer<ApprovalInfo> {
         self.request(|port| {
-            ApprovalRequest::Answer(Box::new(AnswerRequest { user, by, id, hash, reply, port }))
+            ApprovalRequest::Answer(Box::new(AnswerRequest {
+                user,
+                by,
+                id,
+                hash,
+                reply,
+                port: AnswerPort::Person(port),
+            }))
         })
         .await
     }
 
-    async fn grants(self, _: Context, user: Option<UserId>) -> Reply<List<Grant, 256>> {
+    async fn grants(self, _: Context, user: Option<UserId>) -> Answer<List<Grant, 256>> {
         self.request(|reply| ApprovalRequest::Grants { user, reply }).await
     }
 
-    async fn revoke(self, _: Context, user: Option<UserId>, by: Name, id: ApprovalId) -> Reply<()> {
+    async fn revoke(self, _: Context, user: Option<UserId>, by: Name, id: ApprovalId) -> Answer<()> {
         self.request(|reply| ApprovalRequest::RevokeGrant { user, by, id, reply }).await
     }
 
-    async fn call(self, _: Context, user: Option<UserId>, id: CallId) -> Reply<Released> {
+    async fn call(self, _: Context, user: Option<UserId>, id: CallId) -> Answer<Released> {
         self.request(|reply| ApprovalRequest::Call { user, id, reply }).await
     }
 
-    async fn identify(self, _: Context, uid: u32) -> Reply<UserInfo> {
+    async fn identify(self, _: Context, uid: u32) -> Answer<UserInfo> {
         self.request(|reply| UserRequest::Identify { uid, reply }).await
     }
 
-    async fn attach(self, _: Context, user: UserId, workspace: WorkspaceId) -> Reply<()> {
+    async fn attach(self, _: Context, user: UserId, workspace: WorkspaceId) -> Answer<()> {
         self.request(|reply| SessionRequest::Attach { user, workspace, reply }).await
     }
 
-    async fn submit(self, _: Context, submission: Submission) -> Reply<Accepted> {
+    async fn submit(self, _: Context, submission: Submission) -> Answer<Accepted> {
         let submission = Box::new(submission);
         self.request(|reply| MessageRequest::Submit { submission, reply }).await
     }
 
-    async fn steer(self, _: Context, user: UserId, steer: Steer) -> Reply<Steering> {
+    async fn steer(self, _: Context, user: UserId, steer: Steer) -> Answer<Steering> {
         let steer = Box::new(steer);
         self.request(|reply| MessageRequest::Steer { user, steer, reply }).await
     }
@@ -329,22 +344,20 @@ impl Router for RouterServer {
         turn: TurnId,
         from: u64,
         credit: u16,
-    ) -> Reply<Followed> {
-        let request = |reply| MessageRequest::Follow { user, turn, from, credit, reply };
-        let nothing = Followed { from, events: List::default(), next: from, over: false };
-        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
+    ) -> Answer<Followed> {
+        self.followed(from, |reply| MessageRequest::Follow { user, turn, from, credit, reply }).await
     }
 
-    async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Reply<()> {
+    async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Answer<()> {
         self.request(|reply| MessageRequest::Cancel { user, turn, reply }).await
     }
 
-    async fn typed(self, _: Context, turn: TurnId, from: u64) -> Reply<Input> {
+    async fn typed(self, _: Context, turn: TurnId, from: u64) -> Answer<Input> {
         let input = self.handle.call(LONG_POLL, |reply| GateRequest::FetchInput { turn, from, reply }).await;
         input.unwrap_or_else(|| Ok(Input { from, typed: List::default() }))
     }
 
-    async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Reply<Option<SavedState>> {
+    async fn engine_state(self, _: Context, turn: TurnId, engine: Name) -> Answer<Option<SavedState>> {
         self.request(|reply| GateRequest::EngineState { turn, engine, reply }).await
     }
 
@@ -355,7 +368,7 @@ impl Router for RouterServer {
         engine: Name,
         token: Token,
         state: Blob<STATE>,
-    ) -> Reply<()> {
+    ) -> Answer<()> {
         self.request(|reply| GateRequest::StoreEngineState { turn, engine, token, state, reply }).await
     }
 
@@ -366,19 +379,19 @@ impl Router for RouterServer {
         turn: TurnId,
         number: u64,
         typed: Typed,
-    ) -> Reply<bool> {
+    ) -> Answer<bool> {
         self.request(|reply| MessageRequest::SendInput { user, turn, number, piece: typed, reply }).await
     }
 
-    async fn sessions(self, _: Context, user: Option<UserId>) -> Reply<List<SessionInfo, 256>> {
+    async fn sessions(self, _: Context, user: Option<UserId>) -> Answer<List<SessionInfo, 256>> {
         self.request(|reply| SessionRequest::List { user, reply }).await
     }
 
-    async fn session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<SessionView> {
+    async fn session(self, _: Context, user: Option<UserId>, name: SessionName) -> Answer<SessionView> {
         self.request(|reply| SessionRequest::Show { user, name, reply }).await
     }
 
-    async fn end_session(self, _: Context, user: Option<UserId>, name: SessionName) -> Reply<()> {
+    async fn end_session(self, _: Context, user: Option<UserId>, name: SessionName) -> Answer<()> {
         self.request(|reply| SessionRequest::End { user, name, reply }).await
     }
 
@@ -388,15 +401,15 @@ impl Router for RouterServer {
         user: Option<UserId>,
         limit: u16,
         dead: bool,
-    ) -> Reply<List<MessageInfo, 256>> {
+    ) -> Answer<List<MessageInfo, 256>> {
         self.request(|reply| MessageRequest::List { user, limit, dead, reply }).await
     }
 
-    async fn message(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<MessageView> {
+    async fn message(self, _: Context, user: Option<UserId>, id: MessageId) -> Answer<MessageView> {
         self.request(|reply| MessageRequest::Show { user, id, reply }).await
     }
 
-    async fn recall(self, _: Context, user: Option<UserId>, id: MessageId) -> Reply<Text<TEXT_BOUND>> {
+    async fn recall(self, _: Context, user: Option<UserId>, id: MessageId) -> Answer<Text<TEXT_BOUND>> {
         self.request(|reply| MessageRequest::Recall { user, id, reply }).await
     }
 
@@ -407,7 +420,7 @@ impl Router for RouterServer {
         by: Name,
         id: MessageId,
         text: Option<Text<TEXT_BOUND>>,
-    ) -> Reply<Accepted> {
+    ) -> Answer<Accepted> {
         let request = Box::new(RequeueRequest { user, by, id, text, key: None });
         self.request(|reply| MessageRequest::Requeue { request, reply }).await
     }
@@ -419,7 +432,7 @@ impl Router for RouterServer {
         by: Name,
         session: Option<SessionName>,
         paused: bool,
-    ) -> Reply<()> {
+    ) -> Answer<()> {
         self.request(|reply| MessageRequest::Pause { user, by, session, paused, reply }).await
     }
 
@@ -430,19 +443,19 @@ impl Router for RouterServer {
         by: Name,
         session: Option<SessionName>,
         again: bool,
-    ) -> Reply<Stopped> {
+    ) -> Answer<Stopped> {
         self.request(|reply| MessageRequest::Stop { user, by, session, again, reply }).await
     }
 
-    async fn queue(self, _: Context, user: Option<UserId>) -> Reply<QueueInfo> {
+    async fn queue(self, _: Context, user: Option<UserId>) -> Answer<QueueInfo> {
         self.request(|reply| MessageRequest::Queue { user, reply }).await
     }
 
-    async fn trace(self, _: Context, user: Option<UserId>, message: MessageId) -> Reply<List<Passed, 128>> {
+    async fn trace(self, _: Context, user: Option<UserId>, message: MessageId) -> Answer<List<Passed, 128>> {
         self.request(|reply| MessageRequest::Trace { user, id: message, reply }).await
     }
 
-    async fn users(self, _: Context) -> Reply<List<UserInfo, 256>> {
+    async fn users(self, _: Context) -> Answer<List<UserInfo, 256>> {
         self.value(|reply| UserRequest::List { reply }).await
     }
 
@@ -453,7 +466,7 @@ impl Router for RouterServer {
         role: UserRole,
         uids: List<u32, 16>,
         identities: List<Text<256>, 16>,
-    ) -> Reply<UserInfo> {
+    ) -> Answer<UserInfo> {
         let id = UserId::random();
         let person = Box::new(Person { id, name, role, uids, identities, origin: Origin::Added });
         self.request(|reply| UserRequest::Add { person, reply }).await
@@ -465,12 +478,12 @@ impl Router for RouterServer {
         name: Name,
         role: Option<UserRole>,
         uids: Option<List<u32, 16>>,
-    ) -> Reply<UserInfo> {
+    ) -> Answer<UserInfo> {
         let edit = Box::new(UserEdit { name, role, uids });
         self.request(|reply| UserRequest::Edit { edit, reply }).await
     }
 
-    async fn remove_user(self, _: Context, name: Name) -> Reply<()> {
+    async fn remove_user(self, _: Context, name: Name) -> Answer<()> {
         self.request(|reply| UserRequest::Remove { name, reply }).await
     }
 
@@ -478,11 +491,11 @@ impl Router for RouterServer {
         self.handle.call(PATIENCE, |reply| SessionRequest::Agents { reply }).await.unwrap_or_default()
     }
 
-    async fn workspaces(self, _: Context, user: Option<UserId>) -> Reply<List<WorkspaceInfo, 256>> {
+    async fn workspaces(self, _: Context, user: Option<UserId>) -> Answer<List<WorkspaceInfo, 256>> {
         self.request(|reply| SessionRequest::Workspaces { user, reply }).await
     }
 
-    async fn remove_workspace(self, _: Context, user: Option<UserId>, id: WorkspaceId) -> Reply<()> {
+    async fn remove_workspace(self, _: Context, user: Option<UserId>, id: WorkspaceId) -> Answer<()> {
         self.request(|reply| SessionRequest::RemoveWorkspace { user, id, reply }).await
     }
 
@@ -490,7 +503,7 @@ impl Router for RouterServer {
         self.events_within(after, Duration::from_millis(u64::from(wait_ms)).min(LONG_POLL)).await
     }
 
-    async fn channels(self, _: Context) -> Reply<List<ChannelInfo, ACCOUNTS>> {
+    async fn channels(self, _: Context) -> Answer<List<ChannelInfo, ACCOUNTS>> {
         let channels = self.about_channels(|reply| ChannelsRequest::List { reply }).await;
         channels.map_err(|_| RouterError::NotDurable)
     }
@@ -528,7 +541,7 @@ impl Router for RouterServer {
         account: Name,
         life: u64,
         holding: List<PieceId, HOLDING>,
-    ) -> ChannelReply<WorkBatch> {
+    ) -> ChannelAnswer<WorkBatch> {
         let caller = self.caller;
         let request = |port| {
             let request = PlatformRequest::Claim { claim: Claim { life, holding: holding.into_vec(), port } };
@@ -544,15 +557,13 @@ impl Router for RouterServer {
         turn: TurnId,
         from: u64,
         credit: u16,
-    ) -> ChannelReply<Followed> {
+    ) -> ChannelAnswer<Followed> {
         let caller = self.caller;
         let request = |reply| {
             let request = PlatformRequest::Follow { turn, from, credit, reply };
             ChannelsRequest::Platform { caller, account, request }
         };
-        let nothing = Followed { from, events: List::default(), next: from, over: false };
-        let followed: Reply<Followed> = self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing));
-        followed.map_err(|refusal| match refusal {
+        self.followed(from, request).await.map_err(|refusal| match refusal {
             RouterError::NotDurable => ChannelError::NotDurable,
             _ => ChannelError::NoTurn,
         })

@@ -8,7 +8,7 @@ use crate::channels::{API, CONTROL};
 use crate::state::RouterState;
 use crate::state::live::{Live, Phase};
 use crate::state::requests::NewStep;
-use crate::store::{Head, SteeringTarget, Transition};
+use crate::store::{Head, SteeringTarget};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::content::Content;
@@ -84,10 +84,7 @@ impl RouterState {
 
     /// The turn that answers in this session.
     fn answering(&self, session: SessionId) -> Result<TurnId, RouterError> {
-        let begun = |live: &Live| {
-            live.head.session == session && live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_))
-        };
-        for head in self.heads_where(begun) {
+        for head in self.heads_where(|live| live.head.session == session && live.is_under_way()) {
             if self.store.content_without_media(head.seq)?.1 == Task::Chat {
                 return Ok(head.turn);
             }
@@ -177,9 +174,4 @@ impl RouterState {
         self.publish_progress(steered, EventName::MessageProcessing, Some(MessageState::TakenIn.name()));
         self.ring_ends(steered.turn, finished);
     }
-}
-
-/// The transition of a steering message that a turn takes in.
-pub(crate) fn transition_of<'a>(steered: &Head, note: &'a str, now_ms: u64) -> Transition<'a> {
-    Transition { note, ..Transition::of(steered, MessageState::TakenIn, now_ms) }
 }

@@ -3,7 +3,7 @@
 //! crash.
 
 use crate::message_state;
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::live::{Live, Phase};
@@ -103,7 +103,7 @@ impl RouterState {
         (user, by): (Option<UserId>, &Name),
         session: Option<SessionName>,
         again: bool,
-        port: Port<Result<Stopped, RouterError>>,
+        port: Reply<Stopped>,
     ) {
         let session = match session.map(|name| self.find_session(user, &name)).transpose() {
             Ok(session) => session,
@@ -113,14 +113,15 @@ impl RouterState {
             user.is_none_or(|user| user == head.user)
                 && session.as_ref().is_none_or(|session| session.id == head.session)
         };
-        let note = format!("stopped, by {by}");
+        let note = stop_note(by);
         let before = if again { self.stopped_before(&note, meant) } else { Stopped::default() };
         let all = self.live_where(|live| meant(&live.head) && !matches!(live.phase, Phase::Ending(_)));
         all.iter().for_each(|seq| self.end_runner(*seq));
         let ends = all.iter().map(|seq| Decided { seq: *seq, end: End::Cancelled, note: note.clone() });
         let durable = self.decide(&ends.collect::<Vec<_>>());
         kit::fault_point!("router.stop.committed");
-        let stopped = self.counted(&all, before);
+        let heads = all.iter().filter_map(|seq| self.live.get(*seq)).map(|live| &live.head);
+        let stopped = heads.fold(before, counting);
         self.record(
             stop_event(session.as_ref(), by),
             Recorded::Request(PendingRequest::Stopped { stopped, durable, port }),
@@ -130,25 +131,19 @@ impl RouterState {
         }
     }
 
-    fn counted(&mut self, all: &[i64], before: Stopped) -> Stopped {
-        let heads = all.iter().filter_map(|seq| self.live(*seq).map(|live| live.head.clone()));
-        let heads: Vec<Head> = heads.collect();
-        heads.iter().fold(before, counting)
-    }
-
     /// The messages that a stop with this note has decided to end, in this life of the process and in the one before.
-    fn stopped_before(&mut self, note: &str, meant: impl Fn(&Head) -> bool) -> Stopped {
-        let found = self.ends_at_start.iter().filter(|(head, by)| by == note && meant(head));
-        let mut heads: BTreeMap<i64, Head> = found.map(|(head, _)| (head.seq, head.clone())).collect();
-        let ending = self.live_where(|live| match &live.phase {
-            Phase::Ending(closing) => closing.is_stop(note) && meant(&live.head),
-            _ => false,
-        });
-        for seq in ending {
-            heads.extend(self.live(seq).map(|live| (seq, live.head.clone())));
-        }
-        heads.values().fold(Stopped::default(), counting)
+    fn stopped_before(&self, note: &str, meant: impl Fn(&Head) -> bool) -> Stopped {
+        let at_start = self.ends_at_start.iter().filter(|(_, by)| by == note).map(|(head, _)| head);
+        let now =
+            self.heads_where(|live| matches!(&live.phase, Phase::Ending(closing) if closing.is_stop(note)));
+        let heads: BTreeMap<i64, &Head> = at_start.chain(now).map(|head| (head.seq, head)).collect();
+        heads.into_values().filter(|head| meant(head)).fold(Stopped::default(), counting)
     }
+}
+
+/// The note of a stop by this person.
+pub(crate) fn stop_note(by: &Name) -> String {
+    format!("stopped, by {by}")
 }
 
 const fn counting(mut stopped: Stopped, head: &Head) -> Stopped {

@@ -4,13 +4,12 @@
 use crate::ending::steering_note;
 use crate::history::{self, Fit};
 use crate::labels::raised;
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::Recorded;
 use crate::state::live::{Live, Phase};
 use crate::state::requests::NewStep;
-use crate::steering;
-use crate::store::{Head, StoreFault, StoredStep};
+use crate::store::{Head, StoreFault, StoredStep, Transition};
 use crate::transcript::{HISTORY, TranscriptFor};
 use ipc_proto::List;
 use ipc_proto::audit::Event;
@@ -19,7 +18,7 @@ use ipc_proto::ids::{ApprovalId, CallId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::MESSAGES;
 use ipc_proto::router::{
-    CallVerdict, Released, RouterError, Run, STEERING_MESSAGES, Step, Task, Turn, method,
+    CallVerdict, MessageState, Released, RouterError, Run, STEERING_MESSAGES, Step, Task, Turn, method,
 };
 use std::collections::VecDeque;
 
@@ -76,7 +75,7 @@ impl RouterState {
     }
 
     /// Stores a step of a turn and the labels that it raises.
-    pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Port<Result<(), RouterError>>) {
+    pub(crate) fn step(&mut self, turn: TurnId, new: NewStep, port: Reply<()>) {
         self.renew_lease(turn);
         match self.events_before_step(turn, &new) {
             Ok(events) => {
@@ -95,7 +94,7 @@ impl RouterState {
         turn: TurnId,
         new: Box<NewStep>,
         mut events: VecDeque<Event>,
-        port: Port<Result<(), RouterError>>,
+        port: Reply<()>,
     ) {
         let Some(event) = events.pop_front() else {
             drop(port.send(self.store_step(turn, &new)));
@@ -110,7 +109,7 @@ impl RouterState {
         turn: TurnId,
         new: Box<NewStep>,
         others: VecDeque<Event>,
-        port: Port<Result<(), RouterError>>,
+        port: Reply<()>,
         recorded: bool,
     ) {
         if recorded {
@@ -154,7 +153,7 @@ impl RouterState {
             .map(|steered| (self.steering_end(&steered, turn), steered));
         let session = self.store.session(head.session)?;
         let stored = StoredStep { step: new.step.clone(), label: session.label.join(&new.session) };
-        let now_ms = self.now.ms;
+        let (now_ms, note) = (self.now.ms, steering_note(turn));
         let used = self.store.commit(|tx| {
             match settles {
                 Some((id, call, true)) if !tx.claim(id, turn, call, now_ms)? => return Ok(false),
@@ -166,7 +165,8 @@ impl RouterState {
             tx.store_step(head.seq, new.number, head.attempts, &stored)?;
             if let Some((finished, steered)) = &steered {
                 tx.insert_outbox(steered.seq, finished, now_ms)?;
-                tx.transition(&steering::transition_of(steered, &steering_note(turn), now_ms))?;
+                let over = Transition::of(steered, MessageState::TakenIn, now_ms);
+                tx.transition(&Transition { note: &note, ..over })?;
             }
             Ok(true)
         })?;

@@ -1,6 +1,6 @@
 //! Users that are added and removed while the host runs.
 
-use crate::port::Port;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::effects::{PendingRequest, Recorded};
 use crate::state::requests::UserEdit;
@@ -26,7 +26,7 @@ impl RouterState {
     }
 
     /// Adds a user. The same user twice is one.
-    pub(crate) fn add_user(&mut self, person: Person, port: Port<Result<UserInfo, RouterError>>) {
+    pub(crate) fn add_user(&mut self, person: Person, port: Reply<UserInfo>) {
         match self.can_add(&person) {
             Ok(None) => {
                 let event = Event::new(Action::UserAdded, Result3::Success).about(&person.name);
@@ -63,7 +63,7 @@ impl RouterState {
     }
 
     /// Changes role and uids of a user who was added.
-    pub(crate) fn edit_user(&mut self, edit: UserEdit, port: Port<Result<UserInfo, RouterError>>) {
+    pub(crate) fn edit_user(&mut self, edit: UserEdit, port: Reply<UserInfo>) {
         match self.edited(&edit) {
             Ok(person) => {
                 let event =
@@ -104,7 +104,7 @@ impl RouterState {
     }
 
     /// Removes a user who was added. A user who is gone already is no error.
-    pub(crate) fn remove_user(&mut self, name: &Name, port: Port<Result<(), RouterError>>) {
+    pub(crate) fn remove_user(&mut self, name: &Name, port: Reply<()>) {
         let id = match self.people.by_name(name) {
             Some(person) if person.origin == Origin::Added => person.id,
             Some(_) => return drop(port.send(Err(RouterError::UserExists))),

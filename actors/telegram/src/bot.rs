@@ -42,10 +42,10 @@ impl Bot {
         Ok(me)
     }
 
-    async fn updates(&self, cursor: Option<&str>) -> Result<Polled, Failure> {
+    async fn updates(&self, cursor: Option<&str>, held: bool) -> Result<Polled, Failure> {
         let me = self.me().await?;
         let mut parameters = json!({
-            "timeout": HOLD_S,
+            "timeout": if held { HOLD_S } else { 0 },
             "limit": BATCH,
             "allowed_updates": ["message", "edited_message", "callback_query"],
         });
@@ -91,8 +91,8 @@ impl Platform for Bot {
         self.me.borrow().as_ref().map(|me| Text::clip(&me.id.to_string()))
     }
 
-    async fn poll(&self, cursor: Option<&str>) -> Result<Polled, PollFault> {
-        let polled = self.updates(cursor).await;
+    async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
+        let polled = self.updates(cursor, held).await;
         polled.map_err(|failure| {
             if matches!(failure, Failure::Refused(Refusal { code: 401 | 404, .. })) {
                 // Another token may be another bot.

@@ -95,6 +95,6 @@ mod tests {
         let url = ["https://a.test/\"x".to_owned()];
         assert_eq!(cases(&url, &[]), "{\"url\":\"https://a.test/\\\"x\"}\n");
         let allow = ["*.test".to_owned()];
-        assert_eq!(cases(&url, &allow), "{\"allow\":[\"*.test\"],\"url\":\"https://a.test/\\\"x\"}\n");
+        assert_eq!(cases(&url, &allow), "{\"url\":\"https://a.test/\\\"x\",\"allow\":[\"*.test\"]}\n");
     }
 }

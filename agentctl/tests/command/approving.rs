@@ -16,7 +16,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 
 /// Text that would hide what it does on a terminal that showed it as it is.
-const SLY: &str = "{\"args\":{\"to\":\"a\u{200b}b\u{202e}moc\u{1b}[8m\"},\"tool\":\"mail\"}";
+const SLY: &str = "{\"args\":{\"to\":\"a\u{200b}b\u{202e}moc\\u001b[8m\"},\"tool\":\"mail\"}";
 
 fn id(byte: u8) -> ApprovalId {
     ApprovalId::from_bytes([byte; 16])
@@ -36,7 +36,7 @@ pub(crate) fn view(byte: u8, state: State) -> ApprovalView {
         action: Text::clip(SLY),
         hash: [0; 32],
         scope: [1; 32],
-        preview: Text::clip("sends a\u{200d}mail"),
+        preview: Text::clip("sends a\u{200d}\u{1b}mail"),
         reason: Text::clip("outside the plan"),
         policies: List::clip([Name::clip("standard.ask")]),
         label: label(),
@@ -109,8 +109,8 @@ fn nothing_in_an_action_can_hide_from_whoever_decides_about_it() {
     let shown = stdout(&host.run(&["approvals", "show", "11"]));
     let approved = stderr(&host.run(&["approvals", "approve", "11", "--yes"]));
     for text in [shown, approved] {
-        assert!(text.contains("a\\u{200b}b\\u{202e}moc\\u{1b}[8m"), "{text}");
-        assert!(text.contains("sends a\\u{200d}mail") && text.contains("standard.ask"), "{text}");
+        assert!(text.contains("a\\u{200b}b\\u{202e}moc\\u001b[8m"), "{text}");
+        assert!(text.contains("sends a\\u{200d}\\u{1b}mail") && text.contains("standard.ask"), "{text}");
         assert!(text.contains("lets out"), "that it declassifies is said: {text}");
         assert!(
             !text.chars().any(|c| matches!(c, '\u{200b}' | '\u{202e}' | '\u{1b}' | '\u{200d}')),

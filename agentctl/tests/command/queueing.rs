@@ -67,7 +67,7 @@ fn a_recalled_message_prints_its_text_and_a_begun_one_is_refused() {
     assert!(at(&taken, "/text").as_str().unwrap().contains("harbour fee"), "{taken}");
     let late = host.run(&["message", "recall", &AFTER.to_string(), "--json"]);
     assert_eq!((late.status.code(), at(&document(&late), "/error/type")), (Some(1), &json!("too_late")));
-    assert!(stdout(&late).contains("cancel"), "{}", stdout(&late));
+    assert!(stdout(&late).contains("agentctl stop"), "{}", stdout(&late));
 }
 
 #[test]

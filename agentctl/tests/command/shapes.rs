@@ -42,7 +42,7 @@ fn every_listing_is_one_document_with_ok_and_its_fields() {
         ("inspect agentd", "/name", json!("agentd")),
         ("inspect router", "/process/queue", json!(2)),
         ("inspect router", "/last_error", json!("2026-11-22T01:53:43.081866Z  WARN router: slow")),
-        ("inspect router --table", "/edges/called_by/0/process", json!("gate")),
+        ("inspect router --table", "/edges/called_by/0/process", json!("channel@telegram")),
         ("manifest", "/processes/0/name", json!("audit")),
         ("manifest", "/processes/1/network", json!("client")),
         ("events", "/events/0/name", json!("tool.execution.completed")),

@@ -269,7 +269,7 @@ fn an_agent_that_there_is_not_and_a_session_of_another_are_named() {
         (
             RouterError::NoAgent(Text::clip("default, other")),
             "no_agent",
-            "no agent nope; there are: default, other",
+            "no agent nope; name one of: default, other",
         ),
         (RouterError::Taken, "taken", "session s1 already has another agent"),
     ] {

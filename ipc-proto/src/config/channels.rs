@@ -48,8 +48,23 @@ pub struct ChannelRules {
     pub shared_session: bool,
     /// True if an owner's own direct messages count as typed by the owner.
     pub trust_user: bool,
+    /// The approvals that a person answers in their own direct messages.
+    pub approve: ChannelApprovals,
     /// Messages of all guests of the account in one day; the rest is dropped.
     pub guest_messages: u32,
+}
+
+/// The approvals that a person answers in their own direct messages of an account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChannelApprovals {
+    /// None.
+    #[default]
+    Off,
+    /// Those of their own turns. What declassifies, or is the owner's alone, can be denied.
+    Own,
+    /// Those of their own turns, all of them.
+    All,
 }
 
 /// How an answer is shown while it comes.

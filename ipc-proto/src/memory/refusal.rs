@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 )]
 pub enum Refusal {
     /// Nothing was left of it without its private parts.
-    #[error("nothing left to keep; leave out the <private> marks, or write more")]
+    #[error("all of it is private; leave out the <private> marks")]
     Empty,
     /// It contains instructions for a model, and is not of the person's own word.
     #[error("scanner: injection in untrusted content; say it in words of your own")]

@@ -103,7 +103,7 @@ pub enum Manner {
     Plain,
 }
 
-/// A factor of a row's score, where it is asked for. Each has its formula in docs/guide/memory.md.
+/// A factor of a row's score, where it is asked for. Each has its formula in deploy/man/agentctl.8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Signal {

@@ -8,7 +8,8 @@ use crate::providers::{Outside, refused};
 use crate::view::View;
 use ipc_proto::channel::Platform;
 use ipc_proto::config::{
-    Agent, ChannelAccount, ChannelReach, ChannelRules, Channels as Accounts, DmPolicy, Streaming,
+    Agent, ChannelAccount, ChannelApprovals, ChannelReach, ChannelRules, Channels as Accounts, DmPolicy,
+    Streaming,
 };
 use manifest::Process;
 use std::collections::BTreeMap;
@@ -95,6 +96,11 @@ fn rules(
         require_mention: view.flag("require_mention"),
         shared_session: view.word("dm_session") == "shared",
         trust_user: view.word("trust") == "user",
+        approve: match view.word("approve").as_str() {
+            "own" => ChannelApprovals::Own,
+            "all" => ChannelApprovals::All,
+            _ => ChannelApprovals::Off,
+        },
         guest_messages: view.number("guest_messages"),
     }
 }

@@ -39,8 +39,8 @@ const SOON_S: u32 = 30;
 
 /// The provider's status in the message for a request that it refused.
 fn status_in(words: &str) -> Option<u16> {
-    let told = words.strip_prefix("LLM_REQUEST_ERROR")?.strip_suffix(')')?;
-    told.rsplit_once("(status ")?.1.parse().ok()
+    let (_, rest) = words.strip_prefix("LLM_REQUEST_ERROR")?.split_once("(status ")?;
+    rest.split_once(')')?.0.parse().ok()
 }
 
 /// The vendor's API that a request came by.

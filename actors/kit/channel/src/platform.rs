@@ -62,11 +62,12 @@ pub trait Platform: 'static {
     /// The account's own id, once the platform has told it.
     fn own_id(&self) -> Option<Text<128>>;
 
-    /// Waits for what comes after the cursor. Nothing of it is acknowledged to the platform before the next poll.
+    /// Gives what comes after the cursor, and waits for it if `held` is true. Nothing of it is acknowledged to the platform
+    /// before the next poll. The first poll of a connection is not held, so that its state is known at once.
     ///
     /// # Errors
     /// [`PollFault`]: the state of the connection, and the reason.
-    async fn poll(&self, cursor: Option<&str>) -> Result<Polled, PollFault>;
+    async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault>;
 
     /// Sends a piece, or puts it in the place of the message that it edits.
     async fn put(&self, claim: &Claim) -> Outcome;

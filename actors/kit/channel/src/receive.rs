@@ -26,7 +26,8 @@ pub async fn receive<P: Platform>(account: Rc<Account<P>>) {
                 continue;
             }
         };
-        match account.platform.poll(opened.cursor.as_ref().map(Text::as_str)).await {
+        let is_up = matches!(reported, Some((Link::Up, _)));
+        match account.platform.poll(opened.cursor.as_ref().map(Text::as_str), is_up).await {
             Ok(polled) => {
                 failures = 0;
                 report(&account, &mut reported, Link::Up, "", polled.malformed).await;

@@ -66,6 +66,7 @@ fn in_group(mentions: bool, known: Option<UserRole>, group: Option<GroupRule>) -
 pub(crate) mod tests {
     use super::*;
     use ipc_proto::channel::{Conversation, InboundPart, PartKind, Platform, Sender};
+    use ipc_proto::config::ChannelApprovals;
     use ipc_proto::{List, Text};
     use proptest::prelude::*;
 
@@ -81,6 +82,7 @@ pub(crate) mod tests {
             require_mention: true,
             shared_session: false,
             trust_user: false,
+            approve: ChannelApprovals::Off,
             guest_messages: 100,
         }
     }

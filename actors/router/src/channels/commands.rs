@@ -1,5 +1,6 @@
 //! Chat commands: read by router from the sender's own text alone, before any model.
 
+use ipc_proto::approval::Reply;
 use ipc_proto::channel::{Inbound, PartKind};
 
 /// A chat command.
@@ -17,8 +18,8 @@ pub(crate) enum Command {
     WhoAmI,
     /// `/link CODE`.
     Link(String),
-    /// `/approve` and `/deny`.
-    Approval,
+    /// `/approve CODE` and `/deny CODE`, with the code where there is one.
+    Approval(Reply, Option<String>),
     /// `/usage`.
     Usage,
 }
@@ -30,6 +31,7 @@ pub(crate) const HELP: &str = "Write a message, or one of these:\n\
     /status shows what runs and what waits\n\
     /whoami shows who you are here\n\
     /link CODE links this account to a user of the host\n\
+    /approve CODE and /deny CODE answer a question\n\
     /usage says where the usage is shown";
 
 /// The command in a message; `None` for a message to the agent.
@@ -47,7 +49,8 @@ pub(crate) fn parse(inbound: &Inbound) -> Option<Command> {
         // A link of the form https://t.me/BOT?start=CODE comes as `/start CODE`.
         ("link" | "start", Some(code)) => Some(Command::Link(code.to_owned())),
         ("help" | "start" | "link", None) => Some(Command::Help),
-        ("approve" | "deny", _) => Some(Command::Approval),
+        ("approve", code) => Some(Command::Approval(Reply::Once, code.map(str::to_owned))),
+        ("deny", code) => Some(Command::Approval(Reply::Deny, code.map(str::to_owned))),
         ("status", None) => Some(Command::Status),
         ("new", None) => Some(Command::New),
         ("stop", None) => Some(Command::Stop),
@@ -80,7 +83,8 @@ mod tests {
             (" /Stop@cordon_bot ", Some(Command::Stop)),
             ("/new", Some(Command::New)),
             ("/new plan for the week", None),
-            ("/approve 1", Some(Command::Approval)),
+            ("/approve K7", Some(Command::Approval(Reply::Once, Some("K7".into())))),
+            ("/Deny", Some(Command::Approval(Reply::Deny, None))),
             ("/usr/bin is full", None),
             ("stop", None),
             ("", None),

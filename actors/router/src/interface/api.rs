@@ -1,6 +1,6 @@
 //! Requests for clients of the API, by the key or uid that each presents.
 
-use super::Reply;
+use crate::port::Reply;
 use crate::state::RouterState;
 use ipc_proto::api::{Caller, Holder};
 use ipc_proto::ids::TurnId;

@@ -1,6 +1,6 @@
 //! Requests of persons about approvals and grants.
 
-use super::Reply;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::requests::AnswerRequest;
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant};

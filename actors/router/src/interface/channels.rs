@@ -1,13 +1,12 @@
 //! Requests about channels: of the processes of platforms, and of persons.
 
-use crate::port::Port;
+use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::channels::Claim;
 use crate::state::subscribers::FollowPort;
 use ipc_proto::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
-    GroupRule, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer,
-    Report,
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, GroupRule,
+    LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{MessageId, TurnId, UserId};
@@ -15,21 +14,18 @@ use ipc_proto::router::{RouterError, UserInfo};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
 
-/// Takes the answer to a request about channels.
-pub(crate) type Reply<T> = Port<Result<T, ChannelError>>;
-
 /// A request of a platform's process.
 pub(crate) enum PlatformRequest {
-    Open { reply: Reply<Opened> },
-    Accept { batch: Batch, reply: Reply<List<Admitted, BATCH>> },
+    Open { reply: ChannelPort<Opened> },
+    Accept { batch: Batch, reply: ChannelPort<List<Admitted, BATCH>> },
     Claim { claim: Claim },
-    Plan { delivery: DeliveryId, pieces: List<Piece, PIECES>, reply: Reply<()> },
-    Done { piece: PieceId, outcome: Outcome, reply: Reply<()> },
-    Turns { reply: Reply<List<LiveTurn, 64>> },
-    Preview { turn: TurnId, id: Text<128>, reply: Reply<()> },
+    Plan { delivery: DeliveryId, pieces: List<Piece, PIECES>, reply: ChannelPort<()> },
+    Done { piece: PieceId, outcome: Outcome, reply: ChannelPort<()> },
+    Turns { reply: ChannelPort<List<LiveTurn, 64>> },
+    Preview { turn: TurnId, id: Text<128>, reply: ChannelPort<()> },
     Follow { turn: TurnId, from: u64, credit: u16, reply: FollowPort },
-    Press { press: Press, reply: Reply<PressAnswer> },
-    Report { report: Report, reply: Reply<()> },
+    Press { press: Press, reply: ChannelPort<PressAnswer> },
+    Report { report: Report, reply: ChannelPort<()> },
 }
 
 /// A request about channels.
@@ -41,68 +37,68 @@ pub(crate) enum ChannelsRequest {
         request: PlatformRequest,
     },
     List {
-        reply: Reply<List<ChannelInfo, ACCOUNTS>>,
+        reply: ChannelPort<List<ChannelInfo, ACCOUNTS>>,
     },
     Show {
         name: Name,
-        reply: Reply<ChannelView>,
+        reply: ChannelPort<ChannelView>,
     },
     Pause {
         by: Name,
         name: Name,
         paused: bool,
-        reply: Reply<()>,
+        reply: ChannelPort<()>,
     },
     Group {
         by: Name,
         channel: Name,
         group: Text<128>,
         rule: Option<GroupRule>,
-        reply: Reply<()>,
+        reply: ChannelPort<()>,
     },
     Pairings {
-        reply: Reply<List<PairingInfo, 256>>,
+        reply: ChannelPort<List<PairingInfo, 256>>,
     },
     Approve {
         by: Name,
         code: Name,
         user: Name,
         role: UserRole,
-        reply: Reply<UserInfo>,
+        reply: ChannelPort<UserInfo>,
     },
     Refuse {
         by: Name,
         code: Name,
-        reply: Reply<()>,
+        reply: ChannelPort<()>,
     },
     CreateLink {
         by: Name,
         user: Name,
-        reply: Reply<LinkCode>,
+        reply: ChannelPort<LinkCode>,
     },
     Link {
         by: Name,
         user: Name,
         identity: Text<256>,
-        reply: Reply<UserInfo>,
+        reply: ChannelPort<UserInfo>,
     },
     Unlink {
         by: Name,
         user: Name,
         identity: Text<256>,
-        reply: Reply<UserInfo>,
+        reply: ChannelPort<UserInfo>,
     },
     Deliveries {
         user: Option<UserId>,
         message: Option<MessageId>,
         unknown: bool,
-        reply: Reply<List<DeliveryInfo, 256>>,
+        reply: ChannelPort<List<DeliveryInfo, 256>>,
     },
     Resend {
         user: Option<UserId>,
         by: Name,
         message: MessageId,
-        reply: Reply<u32>,
+        reply: ChannelPort<u32>,
     },
 }
 

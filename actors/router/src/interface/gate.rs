@@ -1,6 +1,6 @@
 //! Requests of the gate: turns, their steps, events and ends.
 
-use super::Reply;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::requests::NewStep;
 use ipc_proto::approval::{Question, State};

@@ -1,6 +1,6 @@
 //! Requests of persons about messages and the queue.
 
-use super::Reply;
+use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::requests::RequeueRequest;
 use ipc_proto::content::TEXT_BOUND;

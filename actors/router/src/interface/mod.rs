@@ -17,9 +17,3 @@ pub(crate) use gate::GateRequest;
 pub(crate) use messages::MessageRequest;
 pub(crate) use sessions::SessionRequest;
 pub(crate) use users::UserRequest;
-
-use crate::port::Port;
-use ipc_proto::router::RouterError;
-
-/// Takes the answer to a request that may be refused.
-pub(crate) type Reply<T> = Port<Result<T, RouterError>>;

@@ -1,7 +1,6 @@
 //! Requests of persons about sessions, workspaces and agents.
 
-use super::Reply;
-use crate::port::Port;
+use crate::port::{Port, Reply};
 use crate::state::RouterState;
 use ipc_proto::List;
 use ipc_proto::ids::{UserId, WorkspaceId};

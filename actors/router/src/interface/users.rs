@@ -1,7 +1,6 @@
 //! Requests of persons about users and keys of the API.
 
-use super::Reply;
-use crate::port::Port;
+use crate::port::{Port, Reply};
 use crate::state::RouterState;
 use crate::state::requests::{NewKey, UserEdit};
 use crate::store::Person;

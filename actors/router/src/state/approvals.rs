@@ -1,15 +1,14 @@
 //! Work on questions to persons that is under way. What holds is in the store.
 
 use super::requests::AnswerRequest;
-use crate::port::Port;
+use crate::port::Reply;
 use ipc_proto::approval::State;
 use ipc_proto::ids::{ApprovalId, TurnId};
-use ipc_proto::router::RouterError;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 /// Takes the state of a question once it is known.
-pub(crate) type StatePort = Port<Result<State, RouterError>>;
+pub(crate) type StatePort = Reply<State>;
 
 /// Work on questions that is under way.
 #[derive(Default)]

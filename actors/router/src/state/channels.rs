@@ -2,14 +2,14 @@
 //! work. Nothing here is durable.
 
 use crate::channels::rates::Rates;
-use crate::port::Port;
+use crate::port::ChannelPort;
 use ipc_proto::Name;
-use ipc_proto::channel::{ChannelError, DropReason, Health, PieceId, WorkBatch};
+use ipc_proto::channel::{DropReason, Health, PieceId, WorkBatch};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
 /// Takes work of an account.
-pub(crate) type WorkPort = Port<Result<WorkBatch, ChannelError>>;
+pub(crate) type WorkPort = ChannelPort<WorkBatch>;
 
 /// A call for work.
 pub(crate) struct Claim {

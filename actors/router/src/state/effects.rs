@@ -2,15 +2,15 @@
 //! effect is out for each live message and for each call that waits for a record, so the queue bounds their number.
 
 use super::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
-use crate::port::Port;
+use crate::port::{ChannelPort, Reply};
 use crate::store::{Asked, Pairing, Person, Scope, Session};
 use ipc_proto::api::KeyInfo;
 use ipc_proto::approval::{Grant, Question};
 use ipc_proto::audit::Event;
-use ipc_proto::channel::{ChannelError, Conversation, GroupRule, LinkCode, PressAnswer};
+use ipc_proto::channel::{Conversation, GroupRule, LinkCode, PressAnswer};
 use ipc_proto::ids::{ApprovalId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{Accepted, RouterError, Stopped, UserInfo};
+use ipc_proto::router::{Accepted, Stopped, UserInfo};
 use ipc_proto::scanner::{SCAN_BOUND, Subject};
 use ipc_proto::{Name, Text};
 use manifest::Process;
@@ -35,8 +35,6 @@ pub(crate) enum Effect {
     /// Have agentd close this attached directory, in which no session works any more.
     CloseDirectory(WorkspaceId),
 }
-
-type Reply<T> = Port<Result<T, RouterError>>;
 
 /// The work that goes on once an event is on the record, or could not be put there.
 pub(crate) enum Recorded {
@@ -115,8 +113,6 @@ pub(crate) enum PendingRequest {
     Channel(ChannelRequest),
 }
 
-type ChannelPort<T> = Port<Result<T, ChannelError>>;
-
 /// A request about channels that is done once it is on the record.
 pub(crate) enum ChannelRequest {
     Paused {
@@ -150,6 +146,7 @@ pub(crate) enum ChannelRequest {
     /// The press of a button: the answer to this message is sent again.
     Pressed {
         message: MessageId,
+        nonce: [u8; 16],
         port: ChannelPort<PressAnswer>,
     },
     /// A code that links an identity to a user.

@@ -68,6 +68,11 @@ impl Live {
             postponed: None,
         }
     }
+
+    /// Returns true if its turn has begun and is not ending.
+    pub(crate) const fn is_under_way(&self) -> bool {
+        self.head.attempts > 0 && !matches!(self.phase, Phase::Ending(_))
+    }
 }
 
 /// All live messages, by the order of acceptance and by turn.
@@ -107,9 +112,7 @@ impl LiveMessages {
 
     /// The message of a turn that has begun and has not ended.
     pub(crate) fn under_way(&mut self, turn: TurnId) -> Option<&Head> {
-        let live = self.of_turn(turn)?;
-        let begun = live.head.attempts > 0 && !matches!(live.phase, Phase::Ending(_));
-        begun.then_some(&live.head)
+        self.of_turn(turn).filter(|live| live.is_under_way()).map(|live| &live.head)
     }
 
     /// All live messages, in the order of acceptance.

@@ -81,7 +81,7 @@ pub(crate) struct RouterState {
     pub(crate) effects: Vec<Effect>,
     /// Something changed that may let a message go on: the queue is to be driven at once.
     pub(crate) drive_now: bool,
-    /// A message was accepted: the queue is to be driven once its sender has the answer.
+    /// A message was accepted, or a place may be free: the queue is to be driven once the request under way is answered.
     pub(crate) drive_after_reply: bool,
     /// Numbers for operators.
     pub(crate) gauges: Arc<Gauges>,
@@ -152,7 +152,7 @@ impl RouterState {
 
     /// Returns true for the host's owners.
     pub(crate) fn is_owner(&self, user: UserId) -> bool {
-        self.people.by_id(user).is_some_and(|person| person.role == UserRole::Owner)
+        self.people.role(user) == UserRole::Owner
     }
 
     /// Returns true if the uid that owns an attached directory is this user's.

@@ -1,10 +1,10 @@
 //! The end of a turn while it is under way.
 
-use crate::port::Port;
+use crate::port::Reply;
 use ipc_proto::router::{End, Finished, RouterError};
 
 /// Takes the answer to a request that ends a turn.
-pub(crate) type EndPort = Port<Result<(), RouterError>>;
+pub(crate) type EndPort = Reply<()>;
 
 /// Called once an end is durable, or could not be made so for now.
 pub(crate) type OnEnd = Box<dyn FnOnce(Result<(), RouterError>) + Send>;

@@ -96,6 +96,11 @@ impl People {
         self.people.iter().find(|it| it.id == id)
     }
 
+    /// The role of the user of this id; one who is gone has the least.
+    pub(crate) fn role(&self, id: UserId) -> UserRole {
+        self.by_id(id).map_or(UserRole::Guest, |person| person.role)
+    }
+
     /// The user of this name.
     pub(crate) fn by_name(&self, name: &str) -> Option<&Person> {
         self.people.iter().find(|it| it.name.as_str() == name)

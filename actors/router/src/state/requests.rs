@@ -1,18 +1,19 @@
 //! Requests that go on while their record is under way.
 
-use crate::port::Port;
+use crate::port;
 use ipc_proto::api::{KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, Reply};
+use ipc_proto::channel::{Conversation, PressAnswer};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{ApprovalId, MessageId, UserId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{RouterError, Step};
+use ipc_proto::router::Step;
 use ipc_proto::{List, Name, Text};
 use std::collections::BTreeMap;
 
 /// Takes the text of a message that is recalled.
-pub(crate) type RecallPort = Port<Result<Text<TEXT_BOUND>, RouterError>>;
+pub(crate) type RecallPort = port::Reply<Text<TEXT_BOUND>>;
 
 /// Steering messages whose step is on its way to the record, and the recalls that came meanwhile. These are answered by the outcome.
 pub(crate) type PendingSteering = BTreeMap<MessageId, Vec<(Option<UserId>, RecallPort)>>;
@@ -35,7 +36,27 @@ pub(crate) struct AnswerRequest {
     /// SHA-256 of the action that the person was shown.
     pub(crate) hash: [u8; 32],
     pub(crate) reply: Reply,
-    pub(crate) port: Port<Result<ApprovalInfo, RouterError>>,
+    pub(crate) port: AnswerPort,
+}
+
+/// The place that an answer came from, and where its outcome goes.
+pub(crate) enum AnswerPort {
+    /// A person at control or the API.
+    Person(port::Reply<ApprovalInfo>),
+    /// A button of this channel.
+    Press(Name, port::ChannelPort<PressAnswer>),
+    /// A command in a conversation of this channel.
+    Chat(Name, Conversation),
+}
+
+impl AnswerPort {
+    /// The channel that it came by; none for control and the API.
+    pub(crate) const fn channel(&self) -> Option<&Name> {
+        match self {
+            Self::Person(_) => None,
+            Self::Press(channel, _) | Self::Chat(channel, _) => Some(channel),
+        }
+    }
 }
 
 /// A dead letter that is to be queued again.

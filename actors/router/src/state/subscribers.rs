@@ -1,11 +1,11 @@
 //! The subscribers: rings of turns, the followers of each, and the readers of named events. Nothing here is durable; the result of a turn
 //! is read from the outbox once its ring is gone.
 
-use crate::port::Port;
+use crate::port::{Port, Reply};
 use crate::ring::Ring;
 use ipc_proto::List;
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{Finished, Followed, NamedEvent, RouterError, TurnEvent};
+use ipc_proto::router::{Finished, Followed, NamedEvent, TurnEvent};
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ const AFTER_END: (Duration, usize) = (Duration::from_secs(60), 16);
 const HELD: Duration = Duration::from_secs(5);
 
 /// Takes the answer to a follower.
-pub(crate) type FollowPort = Port<Result<Followed, RouterError>>;
+pub(crate) type FollowPort = Reply<Followed>;
 /// Takes the answer to the gate's events.
-pub(crate) type EmitPort = Port<Result<u64, RouterError>>;
+pub(crate) type EmitPort = Reply<u64>;
 /// Takes named events.
 pub(crate) type EventsPort = Port<List<NamedEvent, 256>>;
 
@@ -48,9 +48,11 @@ pub(crate) struct Held {
 }
 
 impl Subscribers {
-    /// Begins an attempt of a turn.
-    pub(crate) fn begin(&mut self, turn: TurnId, attempt: u32, notice: Option<TurnEvent>) {
-        self.rings.entry(turn).or_default().begin(attempt, notice);
+    /// Begins an attempt of a turn, if it has not begun yet; returns the turn's ring.
+    pub(crate) fn begin(&mut self, turn: TurnId, attempt: u32, notice: Option<TurnEvent>) -> &mut Ring {
+        let ring = self.rings.entry(turn).or_default();
+        ring.begin(attempt, notice);
+        ring
     }
 
     /// The ring of a turn.

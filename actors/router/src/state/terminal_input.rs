@@ -1,10 +1,10 @@
 //! Input that a person types for a program in a jail. It is held in memory until the gate has fetched it: a restart of this process loses
 //! the rest. It goes to the gate only, and is never looked into.
 
-use crate::port::Port;
+use crate::port::Reply;
 use ipc_proto::List;
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{Input, RouterError, Typed};
+use ipc_proto::router::{Input, Typed};
 use std::collections::{HashMap, VecDeque};
 
 /// Bytes that wait for one program before more is refused.
@@ -13,7 +13,7 @@ const BYTES: usize = 256 * 1024;
 const PIECES: usize = 1024;
 
 /// Takes the input that the gate fetches.
-pub(crate) type InputPort = Port<Result<Input, RouterError>>;
+pub(crate) type InputPort = Reply<Input>;
 
 /// Input for each turn that has a program.
 #[derive(Default)]

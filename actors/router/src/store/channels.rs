@@ -20,6 +20,8 @@ pub(crate) struct Account {
 pub(crate) struct Arrival {
     /// The message; none for a command or a pairing.
     pub(crate) message: Option<i64>,
+    /// The identity of its sender.
+    pub(crate) identity: Text<256>,
     pub(crate) conversation: Conversation,
     /// The platform's id of it.
     pub(crate) reply_to: Text<128>,
@@ -53,15 +55,14 @@ impl Store {
 
     /// The arrival with this key by this channel.
     pub(crate) fn arrival_keyed(&self, channel: &str, key: &str) -> Result<Option<Arrival>, StoreFault> {
-        let sql =
-            "SELECT message, conversation, reply_to, preview FROM inbound WHERE channel = ? AND key = ?";
+        let sql = "SELECT message, identity, conversation, reply_to, preview FROM inbound WHERE channel = ? AND key = ?";
         self.one(sql, [channel, key], arrival)
     }
 
     /// The origin of a message; none if no platform's.
     pub(crate) fn arrival_of(&self, seq: i64) -> Result<Option<Arrival>, StoreFault> {
         let sql = concat!(
-            "SELECT message, conversation, reply_to, preview FROM inbound WHERE message IN ",
+            "SELECT message, identity, conversation, reply_to, preview FROM inbound WHERE message IN ",
             origins!(),
             " LIMIT 1"
         );
@@ -126,11 +127,12 @@ impl Tx<'_> {
             channel,
             key,
             arrival.message,
+            arrival.identity.as_str(),
             to_json("conversation", &arrival.conversation)?,
             arrival.reply_to.as_str(),
             arrival.preview.as_deref(),
         ];
-        self.run_one("inbound", "INSERT INTO inbound VALUES (?, ?, ?, ?, ?, ?)", row)
+        self.run_one("inbound", "INSERT INTO inbound VALUES (?, ?, ?, ?, ?, ?, ?)", row)
     }
 
     /// Stores the platform's id of the preview of a message's answer.
@@ -164,11 +166,12 @@ impl Tx<'_> {
 }
 
 fn arrival(row: &rusqlite::Row<'_>) -> Result<Arrival, StoreFault> {
-    let preview: Option<String> = row.get(3)?;
+    let preview: Option<String> = row.get(4)?;
     Ok(Arrival {
         message: row.get(0)?,
-        conversation: from_json("conversation", &row.get::<_, String>(1)?)?,
-        reply_to: bounded("reply_to", Text::new(row.get::<_, String>(2)?))?,
+        identity: bounded("identity", Text::new(row.get::<_, String>(1)?))?,
+        conversation: from_json("conversation", &row.get::<_, String>(2)?)?,
+        reply_to: bounded("reply_to", Text::new(row.get::<_, String>(3)?))?,
         preview: preview.map(|id| bounded("preview", Text::new(id))).transpose()?,
     })
 }

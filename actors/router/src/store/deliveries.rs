@@ -223,8 +223,8 @@ impl Tx<'_> {
     }
 
     /// Uses up a button.
-    pub(crate) fn use_button(&self, nonce: [u8; 16]) -> Result<(), StoreFault> {
-        self.run_one("button", "UPDATE buttons SET used = 1 WHERE nonce = ? AND used = 0", [nonce])
+    pub(crate) fn use_button(&self, nonce: [u8; 16]) -> Result<bool, StoreFault> {
+        Ok(self.run("UPDATE buttons SET used = 1 WHERE nonce = ? AND used = 0", [nonce])? == 1)
     }
 
     /// Notes that a conversation is shown which of its deliveries have an unknown outcome.
@@ -308,7 +308,7 @@ fn delivery(row: &Row<'_>) -> Result<Delivery, StoreFault> {
 }
 
 /// A delivery's id as a column holds it.
-fn to_sql_id(id: DeliveryId) -> i64 {
+pub(super) fn to_sql_id(id: DeliveryId) -> i64 {
     i64::try_from(id.0).unwrap_or(i64::MAX)
 }
 

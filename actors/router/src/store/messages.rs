@@ -1,4 +1,4 @@
-//! The inbox: messages, and every state they went through. A state is only ever changed by [`Tx::pass`], which
+//! The inbox: messages, and every state they went through. A state is only ever changed by [`Tx::transition`], which
 //! looks the step up in the table of states.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, parts, to_json, to_sql_ms};

@@ -4,6 +4,7 @@
 
 mod approvals;
 mod channels;
+mod choices;
 mod dead_letters;
 mod deliveries;
 mod ends;
@@ -22,6 +23,7 @@ mod workspaces;
 
 pub(crate) use approvals::{Asked, Settled, name as approval_state};
 pub(crate) use channels::Arrival;
+pub(crate) use choices::{Choice, NewChoice};
 pub(crate) use deliveries::{Delivery, NewDelivery, PieceHead, from_sql_id};
 pub(crate) use ends::Decided;
 pub(crate) use engines::EngineState;

@@ -1,5 +1,5 @@
 //! Bytes of media and of files stand in a table of their own, since JSON would make four times as much of them.
-//! PendingSteering them out and putting them back are each other's inverse.
+//! Taking them out and putting them back are each other's inverse.
 
 use super::{Store, StoreFault, Tx};
 use ipc_proto::content::{Content, Media, Part, Place};

@@ -212,6 +212,7 @@ CREATE TABLE inbound (
     channel TEXT NOT NULL,
     key TEXT NOT NULL,
     message INTEGER,               -- none for a command or a pairing
+    identity TEXT NOT NULL,        -- PLATFORM:NAME:ID of its sender
     conversation TEXT NOT NULL,    -- JSON
     reply_to TEXT NOT NULL,        -- the platform's id of it
     preview TEXT,                  -- the platform's id of the preview of its answer
@@ -262,6 +263,19 @@ CREATE TABLE buttons (
     used INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX buttons_delivery ON buttons (delivery);
+
+-- Choices below a question that a channel shows: its buttons, and its code. They go with the question.
+CREATE TABLE choices (
+    nonce BLOB PRIMARY KEY,        -- of a button; the hash of a code
+    channel TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    delivery INTEGER NOT NULL,     -- the delivery that shows it
+    identity TEXT NOT NULL,        -- PLATFORM:NAME:ID of the one person who may take it
+    approval BLOB NOT NULL,
+    hash BLOB NOT NULL,            -- of the action that is shown
+    reply TEXT NOT NULL            -- once or deny; a code that says once can deny as well
+) STRICT, WITHOUT ROWID;
+CREATE INDEX choices_delivery ON choices (delivery);
 
 -- Pairings, one for each identity. Codes are stored hashed.
 CREATE TABLE pairings (

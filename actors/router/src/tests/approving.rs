@@ -3,8 +3,7 @@
 
 use super::world::World;
 use super::{answer, approval, asking, decided, question, reply, said};
-use crate::state::requests::AnswerRequest;
-use crate::state::requests::NewStep;
+use crate::state::requests::{AnswerPort, AnswerRequest, NewStep};
 use ipc_proto::approval::{PENDING, PENDING_PER_SESSION, Question, Reply, State, USE_MS};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{CallId, TurnId, UserId};
@@ -111,7 +110,7 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
                 id,
                 hash,
                 reply,
-                port: sender.into(),
+                port: AnswerPort::Person(sender.into()),
             });
             receiver
         };
@@ -141,8 +140,10 @@ fn an_answer_repeated_by_its_person_is_accepted_and_another_is_not() {
             assert!(matches!(world.answer(user, &question, reply), Err(RouterError::NotPending(_))));
         }
         let (id, hash, by) = (question.id, question.hash, Name::clip("tom"));
-        let somebody =
-            world.ask(|router, port| router.answer(AnswerRequest { user, by, id, hash, reply: first, port }));
+        let somebody = world.ask(|router, port| {
+            let port = AnswerPort::Person(port);
+            router.answer(AnswerRequest { user, by, id, hash, reply: first, port });
+        });
         assert!(matches!(somebody, Some(Err(RouterError::NotPending(_)))));
         let forged = Question { hash: [0; 32], ..question.clone() };
         assert!(matches!(world.answer(user, &forged, first), Err(RouterError::NotPending(_))));

@@ -30,7 +30,7 @@ fn batch(messages: Vec<Inbound>, cursor: &str) -> Batch {
     Batch { messages: List::clip(messages), cursor: Text::clip(cursor) }
 }
 
-fn accept(world: &mut World, messages: Vec<Inbound>, cursor: &str) -> Vec<Admitted> {
+pub(super) fn accept(world: &mut World, messages: Vec<Inbound>, cursor: &str) -> Vec<Admitted> {
     let batch = batch(messages, cursor);
     world.act(|router| router.channel_accept(Process::Telegram, "main", &batch)).unwrap().to_vec()
 }
@@ -148,6 +148,33 @@ fn a_batch_that_cannot_be_stored_leaves_nothing_of_it() {
     assert!(world.act(|router| router.messages(None, 10, false)).unwrap().is_empty());
     let opened = world.act(|router| router.open_channel(Process::Telegram, "main")).unwrap();
     assert_eq!(opened.cursor, None);
+}
+
+// Holds P7-55.
+#[test]
+fn a_stop_ends_the_messages_before_it_in_its_own_batch() {
+    let mut world = with(DmPolicy::OwnerOnly);
+    let texts = [("k1", "hello"), ("k2", "/stop"), ("k3", "go on")];
+    accept(&mut world, texts.map(|(key, text)| inbound(key, "7", text)).into(), "1");
+    let listed = world.act(|router| router.messages(None, 10, false)).unwrap();
+    let states: Vec<MessageState> = listed.iter().map(|message| message.state).collect();
+    assert_eq!((states.len(), states[1]), (2, MessageState::Cancelled), "{states:?}");
+    assert_ne!(states[0], MessageState::Cancelled);
+}
+
+// Holds P7-55.
+#[test]
+fn a_stop_holds_although_its_batch_cannot_be_stored() {
+    let mut world = with(DmPolicy::OwnerOnly);
+    write(&mut world, "k1", "hello");
+    let failing = batch(vec![inbound("k2", "7", "/stop"), inbound("k3", "7", "more")], "2");
+    let third_fails = "CREATE TRIGGER third BEFORE INSERT ON inbound WHEN new.key = 'k3'
+                       BEGIN SELECT RAISE(ABORT, 'no'); END";
+    world.act(|router| router.store.raw().execute_batch(third_fails)).unwrap();
+    let refused = world.act(|router| router.channel_accept(Process::Telegram, "main", &failing));
+    assert_eq!(refused, Err(ChannelError::NotDurable));
+    let listed = world.act(|router| router.messages(None, 10, false)).unwrap();
+    assert_eq!((listed.len(), listed[0].state), (1, MessageState::Cancelled));
 }
 
 // Holds P11-08.
@@ -429,17 +456,20 @@ fn a_button_has_an_answer_sent_again_once_and_for_its_own_sender_alone() {
             break button.clone();
         }
     };
-    let mut press = |sender: &str, nonce: [u8; 16]| {
+    let press = |world: &mut World, sender: &str, nonce: [u8; 16]| {
         let from = inbound("x", sender, "");
         let conversation = inbound("x", "7", "").conversation;
         let press = Press { conversation, message: Text::clip("m"), sender: from.sender, nonce };
         let answer = world.ask(|router, port| router.channel_press(Process::Telegram, "main", &press, port));
-        answer.unwrap().unwrap().done
+        answer.unwrap().map(|answer| answer.done)
     };
-    assert!(!press("8", button.nonce), "somebody else presses");
-    assert!(!press("7", [0; 16]), "no button of this host");
-    assert!(press("7", button.nonce));
-    assert!(!press("7", button.nonce), "a second time");
+    assert_eq!(press(&mut world, "8", button.nonce), Ok(false), "somebody else presses");
+    assert_eq!(press(&mut world, "7", [0; 16]), Ok(false), "no button of this host");
+    world.audit = false;
+    assert_eq!(press(&mut world, "7", button.nonce), Err(ChannelError::NotDurable));
+    world.audit = true;
+    assert_eq!(press(&mut world, "7", button.nonce), Ok(true), "it was not used up");
+    assert_eq!(press(&mut world, "7", button.nonce), Ok(false), "a second time");
     let again = plan_and_claim(&mut world, 2);
     assert_eq!(again.iter().map(text).collect::<Vec<_>>(), ["one"]);
 }

@@ -3,6 +3,7 @@
 
 mod accepting;
 mod approving;
+mod channel_approvals;
 mod channels;
 mod chaos;
 mod crash;

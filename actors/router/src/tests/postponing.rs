@@ -78,4 +78,9 @@ fn a_client_waits_for_a_process_and_is_refused_for_money_and_keys() {
     assert_eq!(world.state(accepted.message), Queued);
     let waits = world.act(|router| router.api_blocked_on(ANN, accepted.turn)).unwrap();
     assert!(waits.iter().any(|name| name.as_str() == "model"), "{waits:?}");
+    world.pass(61_000);
+    world.runner_ends(accepted.turn, Ended::Killed, 9);
+    assert_eq!(world.state(accepted.message), Queued);
+    let waits = world.act(|router| router.api_blocked_on(ANN, accepted.turn)).unwrap();
+    assert!(waits.iter().all(|name| name.as_str() != "model"), "that obstacle is over: {waits:?}");
 }

@@ -1,7 +1,7 @@
 //! Steering messages: each is taken in once by its turn, or is the session's next message, and never both.
 
 use super::crash::laws_hold;
-use super::world::{World, pending_steering};
+use super::world::{World, steered};
 use super::{answer, config, reply, result, said};
 use ipc_proto::audit::Action;
 use ipc_proto::ids::TurnId;
@@ -153,7 +153,7 @@ fn steering_is_taken_in_or_recalled_and_never_both() {
         let ((step, mut taken), (recall, mut recalled)) = (oneshot(), oneshot());
         // Nothing is put on the record before both were asked for.
         world.act(|router| {
-            router.step(first.turn, pending_steering(0, &word), step.into());
+            router.step(first.turn, steered(0, &word), step.into());
             router.recall(None, word.message, recall.into());
         });
         if recorded {

@@ -7,7 +7,7 @@ use crate::port::Port;
 use crate::state::RouterState;
 use crate::state::effects::{Effect, Launch};
 use crate::state::moment::Moment;
-use crate::state::requests::{AnswerRequest, NewStep, RequeueRequest};
+use crate::state::requests::{AnswerPort, AnswerRequest, NewStep, RequeueRequest};
 use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::audit::{Action, Event};
 use ipc_proto::config as conf;
@@ -234,7 +234,7 @@ impl World {
         number: u32,
         word: &SteeringMessage,
     ) -> Result<(), RouterError> {
-        self.ask(|router, port| router.step(turn, pending_steering(number, word), port))
+        self.ask(|router, port| router.step(turn, steered(number, word), port))
             .unwrap_or(Err(RouterError::NotDurable))
     }
 
@@ -293,7 +293,11 @@ impl World {
         reply: Reply,
     ) -> Result<ApprovalInfo, RouterError> {
         let (id, hash, by) = (question.id, question.hash, Name::clip("mia"));
-        self.ask(|router, port| router.answer(AnswerRequest { user, by, id, hash, reply, port })).unwrap()
+        self.ask(|router, port| {
+            let port = AnswerPort::Person(port);
+            router.answer(AnswerRequest { user, by, id, hash, reply, port });
+        })
+        .unwrap()
     }
 
     /// The state of a question as the gate gets it; `None` if it goes on waiting.
@@ -403,7 +407,7 @@ impl World {
 }
 
 /// A step that takes a steering message in.
-pub(crate) fn pending_steering(number: u32, word: &SteeringMessage) -> NewStep {
+pub(crate) fn steered(number: u32, word: &SteeringMessage) -> NewStep {
     let SteeringMessage { message, text, label } = word.clone();
     let step = Step::Steered { message, text, label: label.clone() };
     NewStep { number, step, session: label, workspace: Label::bottom() }

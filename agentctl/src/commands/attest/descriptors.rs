@@ -100,7 +100,8 @@ fn kind(target: &str, row: &Row, pid: u32, scene: &Scene) -> Option<&'static str
     if target == "/dev/null" {
         return Some("null");
     }
-    if target == format!("/proc/{pid}/smaps_rollup") {
+    let statistics = target.strip_prefix("/proc/").and_then(|rest| rest.strip_prefix(&pid.to_string()));
+    if matches!(statistics, Some("/smaps_rollup" | "/stat")) {
         return Some("own statistics");
     }
     let path = Path::new(target.strip_suffix(DELETED).unwrap_or(target));

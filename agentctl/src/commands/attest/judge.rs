@@ -70,7 +70,7 @@ pub(crate) fn process(row: &Row, pid: u32, facts: &ProcessFacts, scene: &Scene) 
     findings.extend(namespaces(row, facts, scene));
     findings.extend(maps(row, facts, scene));
     findings.push(routes(row, facts, scene));
-    findings.push(program(row, facts, row.process.name()));
+    findings.push(program(row, facts, row.process.program()));
     findings.extend(descriptors::judge(row, pid, facts, scene));
     findings.push(dumpable(row, facts, scene));
     findings.push(landlock(row));

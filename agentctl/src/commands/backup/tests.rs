@@ -316,7 +316,7 @@ fn a_member_that_was_renamed_added_changed_or_taken_away_is_named() {
     let renamed = fault(&[("runner", b"", folder), ("runner/bag", &big, file)]);
     assert_eq!(
         renamed.to_string(),
-        "its member runner/bag stands where runner/big is listed: one was renamed, added or taken away"
+        "its member runner/bag stands where runner/big is listed: one was renamed, added or taken away; use another copy"
     );
     assert!(matches!(fault(&[whole[0], whole[1], ("x", b"x", file)]), Fault::Misplaced { .. }));
     assert!(matches!(fault(&[("runner", b"", folder), ("runner/big", &other, file)]), Fault::Member(_)));

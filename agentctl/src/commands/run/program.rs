@@ -2,6 +2,7 @@
 //! home, where npm, nvm and pip put programs. A program that is only there is refused with what to do.
 
 use crate::failure::Failure;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Folders that a jail looks for programs in.
@@ -53,7 +54,7 @@ impl Places {
             return Ok(format!("./{installed}"));
         }
         let own = self.own_folders().into_iter().map(|folder| folder.join(word));
-        match in_jail.or_else(|| own.into_iter().find(|path| path.is_file())) {
+        match in_jail.or_else(|| own.into_iter().find(|path| is_program(path))) {
             Some(found) => Err(self.unseen(word, &found)),
             // It may be in the workspace of the session, or nowhere; the run says so.
             None => Ok(word.to_owned()),
@@ -63,7 +64,7 @@ impl Places {
     /// A program that is named by its path. One in the attached directory has another path in the jail.
     fn named(&self, word: &str) -> Result<String, Failure> {
         let path = Path::new(word);
-        if path.is_relative() || !path.exists() || is_seen(path) {
+        if path.is_relative() || !is_program(path) || is_seen(path) {
             return Ok(word.to_owned());
         }
         let inside = self.workspace.as_ref().and_then(|workspace| path.strip_prefix(workspace).ok());
@@ -100,6 +101,11 @@ impl Places {
     }
 }
 
+/// Returns true for a file that somebody may execute.
+fn is_program(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
 /// Returns true if a jail sees this file: it and the file that it links to are in a tree of the machine's own.
 fn is_seen(path: &Path) -> bool {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -115,6 +121,7 @@ mod tests {
     fn put(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "").unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     fn places(folder: &Path) -> Places {

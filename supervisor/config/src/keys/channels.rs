@@ -101,6 +101,15 @@ pub(super) const KEYS: &[Key] = &[
                 no group, no forward and no other person.",
     },
     Key {
+        path: "channel.NAME.approve",
+        kind: Kind::Word(&["off", "own", "all"]),
+        preset: Preset::Text("off"),
+        seen_by: &[Router],
+        means: "Approvals in direct messages, by the person whose turn asks. `off`: none. `own`: what declassifies or is \
+                the owner's alone can be denied there, and approved by `agentctl` alone. `all`: every approval. A \
+                taken-over process of the platform can forge an answer.",
+    },
+    Key {
         path: "channel.NAME.guest_messages",
         kind: Kind::Number { min: 0, max: 100_000 },
         preset: Preset::Number(200),

@@ -79,7 +79,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Word(LEVELS),
         preset: Preset::Text("info"),
         seen_by: ACTORS,
-        means: "The lowest level that is logged.",
+        means: "The lowest level that is logged. agentd's own lines are few, and all of them are logged.",
     },
     Key {
         path: "log.rotate_bytes",

@@ -485,6 +485,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("web.allow", "web.allow = ['a.b']"),
         ("web.block", "web.block = ['a.b']"),
         ("web.private_hosts", "web.private_hosts = ['127.0.0.1:80']"),
+        ("credproxy.private_hosts", "credproxy.private_hosts = ['10.0.0.9:443']"),
         ("web.search.provider", "web.search = { provider = 'searxng', base_url = 'https://a.b' }"),
         (
             "web.search.base_url",
