@@ -29,7 +29,9 @@ pub(crate) fn value(question: &str, bound: usize) -> Result<Zeroizing<Vec<u8>>, 
     }
     trim(&mut value);
     if value.is_empty() {
-        return Err(Failure::Usage("the value is empty".to_owned()));
+        return Err(Failure::Usage(
+            "the value is empty: type it at the prompt, or write it to standard input".to_owned(),
+        ));
     }
     fits(&value, bound)?;
     Ok(value)

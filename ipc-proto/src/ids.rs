@@ -5,6 +5,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
+/// A text that is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id has 36 characters, such as 381a9f5a-c0c3-4b30-82a0-1a2770d56326; the lists show each")]
+pub struct BadId;
+
 macro_rules! id {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => { $(
         $(#[$doc])*
@@ -64,9 +69,9 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = uuid::Error;
-            fn from_str(text: &str) -> Result<Self, uuid::Error> {
-                uuid::Uuid::parse_str(text).map(|id| Self(id.into_bytes()))
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                uuid::Uuid::parse_str(text).map(|id| Self(id.into_bytes())).map_err(|_| BadId)
             }
         }
     )+ };

@@ -4,6 +4,7 @@
 use crate::asides::Asides;
 use crate::directory_check::{self, Check};
 use crate::own_log;
+use crate::pending_answer::PendingAnswer;
 use crate::pending_mount::{self, PendingMount};
 use crate::workspaces::{Attached, Space, Workspaces};
 use manifest::command::{Answer, Ended, Frame, Mode};
@@ -57,12 +58,12 @@ impl Attachments {
         if self.asides.hang(uid) {
             return Err(Answer::Stalled);
         }
-        let (child, answer) = directory_check::start(&connection, state).map_err(|cause| {
+        let (child, socket) = directory_check::start(&connection, state).map_err(|cause| {
             own_log::warn(&format!("cannot look at a directory: {cause}"));
             Answer::Stalled
         })?;
-        let child = self.asides.add(child, uid);
-        self.checks.push(Check::new(child, uid, token, answer));
+        let answer = PendingAnswer::new(self.asides.add(child, uid), socket);
+        self.checks.push(Check { answer, uid, token });
         Ok(())
     }
 
@@ -76,7 +77,7 @@ impl Attachments {
                 continue;
             };
             let check = self.checks.swap_remove(at);
-            self.asides.end(check.child);
+            self.asides.end(check.answer.child);
             let mut descriptors = descriptors.into_iter();
             let id = finding.id();
             let answer = match (finding.answer, descriptors.next()) {
@@ -111,12 +112,12 @@ impl Attachments {
         if self.mounts.len() >= MOUNTS {
             return Err((Ended::NotLaunched, EAGAIN));
         }
-        let (child, answer) = pending_mount::start(attached, mode).map_err(|cause| {
+        let (child, socket) = pending_mount::start(attached, mode).map_err(|cause| {
             own_log::warn(&format!("cannot look at a workspace: {cause}"));
             (Ended::NotLaunched, cause.raw_os_error().unwrap_or(EAGAIN))
         })?;
-        let child = self.asides.add(child, uid);
-        self.mounts.push(PendingMount::new(*frame, uid, child, answer));
+        let answer = PendingAnswer::new(self.asides.add(child, uid), socket);
+        self.mounts.push(PendingMount { frame: *frame, uid, answer });
         Ok(())
     }
 
@@ -131,7 +132,7 @@ impl Attachments {
                 continue;
             };
             let pending = self.mounts.swap_remove(at);
-            self.asides.end(pending.child);
+            self.asides.end(pending.answer.child);
             if mount.is_err() {
                 self.workspaces.forget(pending.frame.id(1));
             }
@@ -144,7 +145,7 @@ impl Attachments {
     pub(crate) fn take_back(&mut self, turn: [u8; 16]) -> Option<Frame> {
         let at = self.mounts.iter().position(|pending| pending.turn() == turn)?;
         let pending = self.mounts.swap_remove(at);
-        self.asides.end(pending.child);
+        self.asides.end(pending.answer.child);
         Some(pending.frame)
     }
 
@@ -155,14 +156,17 @@ impl Attachments {
 
     /// The sockets on which checks and mounts answer. While the host is frozen mounts are not waited for.
     pub(crate) fn answers(&self, frozen: bool) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let mounts = self.mounts.iter().filter(move |_| !frozen);
-        self.checks.iter().map(Check::answer).chain(mounts.map(PendingMount::answer))
+        self.pending(frozen).map(PendingAnswer::socket)
     }
 
     /// The time at which the next of them is over.
     pub(crate) fn next_deadline(&self, frozen: bool) -> Option<Instant> {
-        let mounts = self.mounts.iter().filter(|_| !frozen);
-        self.checks.iter().map(Check::deadline).chain(mounts.map(PendingMount::deadline)).min()
+        self.pending(frozen).map(PendingAnswer::deadline).min()
+    }
+
+    fn pending(&self, frozen: bool) -> impl Iterator<Item = &PendingAnswer> {
+        let mounts = self.mounts.iter().filter(move |_| !frozen);
+        self.checks.iter().map(|check| &check.answer).chain(mounts.map(|mount| &mount.answer))
     }
 
     /// Ends it all.

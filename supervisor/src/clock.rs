@@ -25,7 +25,7 @@ pub(crate) struct ClockOffset {
 }
 
 impl ClockOffset {
-    /// Reads the offset from `file`, if there is one.
+    /// No offset yet. [`Self::update`] reads it from `file`; without a file it stays 0.
     pub(crate) const fn new(file: Option<PathBuf>) -> Self {
         Self { file, ms: 0 }
     }

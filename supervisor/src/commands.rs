@@ -162,10 +162,13 @@ fn attached(host: &Host, attachment: &Attachment) {
     host.processes.send(Name::Control, Frame::new(Kind::Attached, Name::Agentd).with(&words), &[]);
 }
 
-fn answer(host: &mut Host, frame: &Frame, act: fn(&mut Host, Name) -> bool) {
-    let known = manifest::is_actor(frame.peer) && host.processes.get(frame.peer).is_some();
-    let answer = if known && act(host, frame.peer) { Answer::Ok } else { Answer::NoSuchProcess };
-    done(host, answer);
+fn answer(host: &mut Host, frame: &Frame, act: fn(&mut Host, Name)) {
+    if manifest::is_actor(frame.peer) && host.processes.get(frame.peer).is_some() {
+        act(host, frame.peer);
+        done(host, Answer::Ok);
+    } else {
+        done(host, Answer::NoSuchProcess);
+    }
 }
 
 fn done(host: &Host, answer: Answer) {
@@ -174,9 +177,9 @@ fn done(host: &Host, answer: Answer) {
 }
 
 /// Restarts a process at once, whether it runs, waits or is held: the back-off is for those that end by themselves.
-fn restart(host: &mut Host, name: Name) -> bool {
+fn restart(host: &mut Host, name: Name) {
     renew(host, name);
-    let Some(process) = host.processes.get_mut(name) else { return false };
+    let Some(process) = host.processes.get_mut(name) else { return };
     if process.state == ProcessState::Held {
         process.state = ProcessState::Waiting;
     }
@@ -187,7 +190,6 @@ fn restart(host: &mut Host, name: Name) -> bool {
         }
         None => begin(host, name),
     }
-    true
 }
 
 /// Starts a process that does not run, and forgets its former lives. A host that stops starts none; a frozen one starts it after
@@ -224,17 +226,18 @@ fn renew(host: &mut Host, name: Name) {
     }
 }
 
-fn hold(host: &mut Host, name: Name) -> bool {
+fn hold(host: &mut Host, name: Name) {
     if let Some(process) = host.processes.get_mut(name) {
         process.state = ProcessState::Held;
         process.due = None;
     }
     host.processes.kill(name, EndCause::Held, "held by an operator");
     reports::process(host, name);
-    true
 }
 
-fn release(host: &mut Host, name: Name) -> bool {
+fn release(host: &mut Host, name: Name) {
     let waits = host.processes.get(name).is_some_and(|it| !it.is_running() || it.state == ProcessState::Held);
-    if waits { restart(host, name) } else { true }
+    if waits {
+        restart(host, name);
+    }
 }

@@ -35,7 +35,6 @@ pub(crate) fn of_actor(host: &mut Host, name: Name) {
         life.seccomp.let_through(&notice);
         return;
     }
-    life.seccomp.count();
     host.violations.report(&violation(row, Owner::default(), pid, &notice, None), &host.processes);
     host.processes.kill(name, EndCause::SystemCall, &format!("it may not call {}", called(&notice)));
 }

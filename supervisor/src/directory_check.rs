@@ -4,10 +4,10 @@
 //!
 //! The child has the connection as descriptor 0 and a socket to agentd as descriptor 1, over which it sends one [`Finding`].
 
+use crate::pending_answer::{AnswerState, PendingAnswer};
 use confine::{Child, passing};
 use manifest::command::{Answer, HELLO, attached_id};
 use nix::fcntl::{FcntlArg, OFlag, fcntl, openat};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::stat::{Mode, fstat, major, minor};
 use nix::sys::statfs::fstatfs;
 use std::fs::File;
@@ -15,10 +15,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-/// The time in which a directory must answer.
-const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of a finding: answer, device, inode and owner.
 const FINDING: usize = 17;
 /// Parent directories that are looked at.
@@ -80,40 +77,24 @@ impl Finding {
 /// A check under way.
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// The pid of the child.
-    pub(crate) child: i32,
+    /// The child's answer.
+    pub(crate) answer: PendingAnswer,
     /// The uid of the client.
     pub(crate) uid: u32,
     /// The number of control's request.
     pub(crate) token: u64,
-    answer: OwnedFd,
-    deadline: Instant,
 }
 
 impl Check {
-    /// The check that this child makes, which answers over this socket.
-    pub(crate) fn new(child: i32, uid: u32, token: u64, answer: OwnedFd) -> Self {
-        Self { child, uid, token, answer, deadline: Instant::now() + PATIENCE }
-    }
-
-    /// The socket of the child's answer.
-    pub(crate) fn answer(&self) -> BorrowedFd<'_> {
-        self.answer.as_fd()
-    }
-
-    /// The time at which it is over at the latest.
-    pub(crate) const fn deadline(&self) -> Instant {
-        self.deadline
-    }
-
     /// The finding with its descriptors, once there is one or the time is over; `None` until then.
     pub(crate) fn finding(&self) -> Option<(Finding, Vec<OwnedFd>)> {
         let stalled = || (Finding::refused(Answer::Stalled), Vec::new());
-        let mut ready = [PollFd::new(self.answer(), PollFlags::POLLIN)];
-        if poll(&mut ready, PollTimeout::ZERO).is_ok_and(|ready| ready == 0) {
-            return (self.deadline <= Instant::now()).then(stalled);
+        match self.answer.state() {
+            AnswerState::Waiting => return None,
+            AnswerState::Late => return Some(stalled()),
+            AnswerState::Ready => {}
         }
-        let received = passing::receive::<FINDING>(self.answer()).ok().flatten();
+        let received = passing::receive::<FINDING>(self.answer.socket()).ok().flatten();
         let finding = received.and_then(|(bytes, descriptors)| Some((Finding::decode(&bytes)?, descriptors)));
         Some(finding.unwrap_or_else(stalled))
     }

@@ -40,6 +40,7 @@ pub(crate) struct Disk {
     spill: Spill,
     /// Inodes that are kept free.
     kept_inodes: u64,
+    lack: Lack,
     /// Free inodes at the last look.
     inodes: Option<u64>,
     files: WorkspaceFiles,
@@ -56,6 +57,7 @@ impl Disk {
             reported: None,
             spill: Spill::default(),
             kept_inodes: kept_inodes.into(),
+            lack: Lack::default(),
             inodes: None,
             files: WorkspaceFiles::default(),
         }
@@ -71,10 +73,12 @@ impl Disk {
         self.inodes = inodes::free(&jails.state);
         let soon = self.reported.is_some_and(|at| at.elapsed() < LOOK);
         let before = self.room;
-        let few = self.inodes.is_some_and(|free| are_few(free, self.kept_inodes, before.low));
-        self.room = steadied(before, judged(before, self.bytes, few), soon);
+        let inodes = self.inodes.map(|free| (free, self.kept_inodes));
+        self.lack = self.lack.after((self.bytes, kept_bytes(before)), inodes, soon);
+        let Lack { bytes: low, inodes: few } = self.lack;
+        self.room = steadied(before, judged(before, self.bytes, low || few), soon);
         let mut lines = Vec::new();
-        if self.spill.end_worst(self.room, self.bytes, runners) {
+        if self.spill.end_worst(Room { low, ..self.room }, self.bytes, runners) {
             lines.push("a jail was ended: it used the space of the disk that is kept free".to_owned());
         }
         if !few {
@@ -116,6 +120,24 @@ impl Disk {
     }
 }
 
+/// The things that the disk lacks. Each has a margin of its own: where only one of them is few, no jail is ended for the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Lack {
+    bytes: bool,
+    inodes: bool,
+}
+
+impl Lack {
+    /// The next state with so many free, of so many that are kept. Soon after a report bytes stay few, as [`steadied`] has it.
+    fn after(self, bytes: (u64, u64), inodes: Option<(u64, u64)>, soon: bool) -> Self {
+        let (free, kept) = bytes;
+        Self {
+            bytes: are_few(free, kept, self.bytes) || (soon && self.bytes),
+            inodes: inodes.is_some_and(|(free, kept)| are_few(free, kept, self.inodes)),
+        }
+    }
+}
+
 /// The outcome of a look.
 #[derive(Debug)]
 pub(crate) struct Change {
@@ -127,7 +149,7 @@ pub(crate) struct Change {
 
 /// The shortest time until no more bytes are free than are kept.
 fn pace(room: Room, bytes: u64) -> Duration {
-    let left = bytes.saturating_sub(u64::from(room.kept_mib) << 20);
+    let left = bytes.saturating_sub(kept_bytes(room));
     Duration::from_millis(left / (FASTEST / 1000)).clamp(SOONEST, LOOK)
 }
 
@@ -136,7 +158,12 @@ fn pace_of_inodes(free: u64, kept: u64) -> Duration {
     Duration::from_millis(free.saturating_sub(kept) / INODES_A_MS).clamp(SOONEST, LOOK)
 }
 
-/// Returns true if fewer inodes are free than are kept, and then until an eighth more are free.
+/// Bytes that are kept free.
+fn kept_bytes(room: Room) -> u64 {
+    u64::from(room.kept_mib) << 20
+}
+
+/// Returns true if fewer bytes or inodes are free than are kept, and then until an eighth more are free.
 const fn are_few(free: u64, kept: u64, before: bool) -> bool {
     free < if before { kept + kept / SLACK } else { kept }
 }
@@ -147,15 +174,9 @@ pub(crate) fn free(state: &Path) -> Option<u64> {
     Some(about.blocks_available().saturating_mul(about.fragment_size()))
 }
 
-/// The state with so many bytes free, and few inodes or enough, after the state `before`.
-fn judged(before: Room, bytes: u64, few_inodes: bool) -> Room {
-    let kept = u64::from(before.kept_mib) << 20;
-    let wanted = if before.low { kept + kept / SLACK } else { kept };
-    Room {
-        low: bytes < wanted || few_inodes,
-        free_mib: u32::try_from(bytes >> 20).unwrap_or(u32::MAX),
-        ..before
-    }
+/// The state with so many bytes free, after the state `before`.
+fn judged(before: Room, bytes: u64, low: bool) -> Room {
+    Room { low, free_mib: u32::try_from(bytes >> 20).unwrap_or(u32::MAX), ..before }
 }
 
 /// Soon after the last report only the loss of room counts: a jail that takes space and frees it again would otherwise cause a
@@ -181,7 +202,7 @@ mod tests {
         let mut room = Room { kept_mib: 64, ..Room::default() };
         let mut seen = Vec::new();
         for mib in [65, 64, 63, 64, 71, 72, 64, 63] {
-            room = judged(room, mib * MIB, false);
+            room = judged(room, mib * MIB, are_few(mib * MIB, kept_bytes(room), room.low));
             seen.push(room.low);
         }
         assert_eq!(seen, [false, false, true, true, true, false, false, true]);
@@ -191,16 +212,33 @@ mod tests {
     // Holds B-169.
     #[test]
     fn few_inodes_are_a_full_disk_until_an_eighth_more_is_free() {
-        let mut room = Room { kept_mib: 64, ..Room::default() };
+        let mut few = false;
         let mut seen = Vec::new();
         for free in [801, 800, 799, 800, 899, 900, 800] {
-            room = judged(room, 1 << 40, are_few(free, 800, room.low));
-            seen.push(room.low);
+            few = are_few(free, 800, few);
+            seen.push(judged(Room { kept_mib: 64, ..Room::default() }, 1 << 40, few).low);
         }
         assert_eq!(seen, [false, false, true, true, true, false, false]);
         assert!(!are_few(0, 0, false), "where none are kept a disk without any is not low");
         assert_eq!(pace_of_inodes(800, 800), SOONEST);
         assert_eq!(pace_of_inodes(u64::MAX, 800), LOOK);
+    }
+
+    // Holds B-22, B-169.
+    #[test]
+    fn bytes_and_inodes_are_few_each_within_its_own_margin() {
+        let lack = |bytes, inodes| Lack { bytes, inodes };
+        let fine = (800, 800);
+        for (before, bytes, inodes, soon, after) in [
+            (lack(false, true), fine, Some((850, 800)), false, lack(false, true)),
+            (lack(true, false), (850, 800), Some(fine), false, lack(true, false)),
+            (lack(true, true), (900, 800), Some((900, 800)), false, lack(false, false)),
+            (lack(true, true), (900, 800), Some((900, 800)), true, lack(true, false)),
+            (lack(false, true), fine, None, false, lack(false, false)),
+            (lack(false, false), (799, 800), Some((799, 800)), true, lack(true, true)),
+        ] {
+            assert_eq!(before.after(bytes, inodes, soon), after, "{before:?} {bytes:?} {inodes:?} {soon}");
+        }
     }
 
     // Holds B-23.
@@ -230,8 +268,9 @@ mod tests {
 
     #[test]
     fn where_nothing_is_kept_a_full_disk_is_not_low() {
-        assert!(!judged(Room::default(), 0, false).low);
-        assert!(judged(Room { kept_mib: u32::MAX, ..Room::default() }, MIB, false).low, "no sum overflows");
+        assert!(!are_few(0, kept_bytes(Room::default()), false));
+        let most = kept_bytes(Room { kept_mib: u32::MAX, ..Room::default() });
+        assert!(are_few(MIB, most, false) && are_few(most, most, true), "no sum overflows");
     }
 
     #[test]

@@ -24,9 +24,6 @@ pub(crate) fn connect(processes: &Processes, name: Name) -> io::Result<()> {
 /// Makes one edge.
 fn join(processes: &Processes, caller: Name, callee: Name) -> io::Result<()> {
     let (theirs, ours) = passing::stream_pair()?;
-    for end in [&theirs, &ours] {
-        passing::refuse_descriptors(end.as_fd());
-    }
     let channel =
         if manifest::carries_descriptors(caller, callee) { Some(descriptor_channel()?) } else { None };
     let (client_channel, server_channel) = channel.unzip();

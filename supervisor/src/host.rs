@@ -1,4 +1,5 @@
-//! The state of the whole host. Each part owns its data and knows nothing of the others; the modules above this one combine them.
+//! The state of the whole host. Each part owns its data, and is given what it needs of another part; no part knows the host. The
+//! modules above this one combine them.
 
 use crate::attachments::Attachments;
 use crate::clock::ClockOffset;

@@ -3,6 +3,7 @@
 
 use crate::jails::Jails;
 use crate::places;
+use crate::rest::Rest;
 use crate::runners::Runners;
 use manifest::command::Ended;
 use nix::dir::{Dir, Type};
@@ -17,12 +18,19 @@ use std::time::{Duration, Instant};
 
 /// The longest time for which one workspace is counted: enough for a few ten thousand files. agentd has one thread.
 const LONGEST: Duration = Duration::from_millis(25);
+/// The longest pause after a look at all jails: meanwhile one may make some hundred thousand files.
+const PAUSE: Duration = Duration::from_millis(500);
 /// The depth of folders that are looked into.
 const DEEP: usize = 64;
 
-/// The files of jails' workspaces at the last count, by the pid of each runner.
+/// The files of jails' workspaces.
 #[derive(Debug, Default)]
-pub(crate) struct WorkspaceFiles(HashMap<i32, Files>);
+pub(crate) struct WorkspaceFiles {
+    /// At the last count, by the pid of each runner.
+    counted: HashMap<i32, Files>,
+    /// Inodes can stay few for as long as nobody removes files, and each look is a count.
+    rest: Rest,
+}
 
 /// The files and folders of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,21 +58,26 @@ impl Count {
 impl WorkspaceFiles {
     /// Drops the last count: there are inodes enough, and what grows meanwhile is no concern.
     pub(crate) fn forget(&mut self) {
-        self.0.clear();
+        self.counted.clear();
     }
 
     /// Ends the jail that uses up the inodes. Returns true if it ended one. To be called while fewer are free than are kept.
     pub(crate) fn end_worst(&mut self, jails: &Jails, runners: &mut Runners) -> bool {
-        let before = std::mem::take(&mut self.0);
+        let began = Instant::now();
+        if self.rest.lasts() {
+            return false;
+        }
+        let before = std::mem::take(&mut self.counted);
         let mut counts = Vec::new();
         for (at, runner) in runners.live.iter().enumerate().filter(|(_, runner)| runner.over.is_none()) {
             let Some(workspace) = runner.workspace else { continue };
             let Ok(folder) = places::open_folder(&jails.workspace(workspace)) else { continue };
             let files = count(folder, Instant::now() + LONGEST);
             counts.push((at, Count::new(files, before.get(&runner.child.pid).copied())));
-            self.0.insert(runner.child.pid, files);
+            self.counted.insert(runner.child.pid, files);
         }
-        // The first look only counts; the next one follows within milliseconds.
+        self.rest.begin(began, PAUSE);
+        // The first look only counts; the next one follows after a short pause.
         let worst = worst(&counts).filter(|_| !before.is_empty()).and_then(|at| runners.live.get_mut(at));
         worst.map(|runner| runner.end(Ended::Disk)).is_some()
     }

@@ -40,7 +40,7 @@ impl Jails {
 
     /// The ids of a runner slot on the host; `None` outside mode system.
     pub(crate) fn slot_ids(&self, slot: u16) -> Option<Ids> {
-        self.settings.slot(slot).filter(|_| self.mode == Mode::System).map(|id| Ids { uid: id, gid: id })
+        slot_ids(self.mode, &self.settings, slot)
     }
 
     /// The folder of a workspace that the host keeps.
@@ -48,4 +48,9 @@ impl Jails {
         let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
         self.state.join("runner").join(name)
     }
+}
+
+/// The ids of a runner slot on the host; `None` outside mode system.
+pub(crate) fn slot_ids(mode: Mode, settings: &Settings, slot: u16) -> Option<Ids> {
+    settings.slot(slot).filter(|_| mode == Mode::System).map(|id| Ids { uid: id, gid: id })
 }

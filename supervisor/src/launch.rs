@@ -9,15 +9,12 @@ use crate::runners::{LONGEST, Runner, Terms};
 use crate::self_test::Admission;
 use crate::workspaces::Space;
 use crate::{flat, own_log, places};
-use confine::Ids;
 use manifest::command::{Ended, Frame, HostState, Kind, LAUNCH_ATTACHED, Mode, Role, id_words};
 use manifest::{Network, Process as Name, Row};
 use nix::libc::{EINVAL, ENOENT, ENOTCONN, SIGKILL, SIGSYS};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::stat::fstat;
 use nix::unistd::Pid;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -170,16 +167,9 @@ fn own_folder(jails: &Jails, id: [u8; 16]) -> Result<Space, Refusal> {
             places::folder(&path, 0o700, jails.runner_ids)?;
         }
         let directory = places::open_folder(&path)?;
-        space(jails.mode, directory).map_err(at("cannot mount", &path))
+        Space::of(jails.mode, directory.as_fd()).map_err(at("cannot mount", &path))
     };
     opened().map_err(|_| (Ended::NoWorkspace, ENOENT))
-}
-
-fn space(mode: Mode, directory: OwnedFd) -> io::Result<Space> {
-    let about = fstat(directory.as_fd())?;
-    let owner = Ids { uid: about.st_uid, gid: about.st_gid };
-    let mount = if mode == Mode::Flat { directory } else { confine::copied(directory.as_fd())? };
-    Ok(Space { mount, owner })
 }
 
 /// Reports to router that a turn has no runner, or none any more.

@@ -71,7 +71,8 @@ pub(crate) fn row(kind: Name) -> Result<&'static Row, RunnerFault> {
     manifest::row(kind).ok_or_else(|| RunnerFault::Cell(io::ErrorKind::NotFound.into()))
 }
 
-fn end(child: &Child) {
+/// Ends a runner that has no turn, and waits for that.
+pub(crate) fn end(child: &Child) {
     let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
     let _ = waitpid(Pid::from_raw(child.pid), None);
 }

@@ -109,7 +109,10 @@ impl Logs {
 
     fn append(&self, name: &str, line: &str) -> std::io::Result<()> {
         let path = self.folder.join(format!("{name}.log"));
-        let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+        // The folder belongs to the process that shows the files: a link in it must not lead agentd elsewhere.
+        let (mode, flags) = (0o600, nix::libc::O_NOFOLLOW);
+        let mut file =
+            OpenOptions::new().create(true).append(true).mode(mode).custom_flags(flags).open(&path)?;
         if let Some(owner) = self.owner {
             std::os::unix::fs::fchown(&file, Some(owner.uid), Some(owner.gid))?;
         }
@@ -124,6 +127,19 @@ impl Logs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_is_not_written_through_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        fs::write(&other, "").unwrap();
+        std::os::unix::fs::symlink(&other, folder.path().join("router.log")).unwrap();
+        let logs = Logs::new(folder.path().to_owned(), 1 << 20, None);
+        logs.store("router", "a line");
+        assert_eq!(fs::read(&other).unwrap(), b"");
+        logs.store("gate", "a line");
+        assert_eq!(fs::read(folder.path().join("gate.log")).unwrap(), b"a line\n");
+    }
 
     // Holds B-09.
     #[test]

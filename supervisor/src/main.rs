@@ -5,8 +5,8 @@
 //! messages between processes.
 //!
 //! Modules depend one way. At the bottom are plain helpers; above them the parts of the host, each with its own data; then
-//! [`host`], which holds them all; above it the flows: [`reports`], [`start`], [`stop`], [`launch`], [`probing`], [`commands`];
-//! and on top the [`event_loop`] and [`run`].
+//! [`host`], which holds them all; above it [`setup`], which makes it, and the flows: [`reports`], [`start`], [`stop`], [`launch`],
+//! [`probing`], [`denied_calls`], [`commands`]; and on top the [`event_loop`] and [`run`].
 
 mod args;
 mod asides;
@@ -37,6 +37,7 @@ mod notify;
 mod orphans;
 mod own_log;
 mod ownership;
+mod pending_answer;
 mod pending_mount;
 mod places;
 mod pool;
@@ -49,6 +50,7 @@ mod record_id;
 mod recording;
 mod removed;
 mod reports;
+mod rest;
 mod restart;
 mod run;
 mod runner_fault;

@@ -67,15 +67,29 @@ fn write(level: Level, text: &str) {
 }
 
 fn line(at_ms: u64, level: Level, text: &str, json: bool) -> String {
-    let at = stamp(at_ms);
+    let (at, text) = (stamp(at_ms), escape(text, json));
     if json {
-        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         return format!(
             "{{\"timestamp\":\"{at}\",\"level\":\"{}\",\"message\":\"{text}\",\"target\":\"agentd\"}}",
             level.name()
         );
     }
     format!("{at} {:>5} agentd: {text}", level.name())
+}
+
+/// The text on one line: a path in it may have control characters, which could forge a line or steer a terminal. As a string of
+/// JSON if `json` is set.
+fn escape(text: &str, json: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' if json => out.extend(['\\', c]),
+            _ if c.is_control() && json => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ if c.is_control() => out.extend(c.escape_default()),
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// A time of unix ms as RFC 3339 in UTC.
@@ -116,6 +130,14 @@ mod tests {
             line(AT, Level::Error, "a \"b\"\\", true),
             r#"{"timestamp":"2026-11-28T02:03:33.043000Z","level":"ERROR","message":"a \"b\"\\","target":"agentd"}"#
         );
+    }
+
+    // Holds B-09.
+    #[test]
+    fn control_characters_forge_no_line_in_either_format() {
+        assert!(line(AT, Level::Info, "a\nb\u{1b}[2J", false).ends_with(r"agentd: a\nb\u{1b}[2J"));
+        let json = line(AT, Level::Info, "a\nb\u{1b}\u{85}", true);
+        assert!(json.contains(r#""message":"a\u000ab\u001b\u0085""#), "{json}");
     }
 
     #[test]

@@ -7,13 +7,13 @@
 use crate::jails::Jails;
 use crate::limits::JailLimits;
 use crate::processes::Processes;
+use crate::workspaces::Space;
 use crate::{launched, ownership, places, sockets};
 use confine::{ActorJail, Cell, Child, Home, Ids, RunnerJail, Template, passing};
 use manifest::command::{Ended, Frame, Kind, Mode, ProcessState};
 use manifest::{Network, Process as Name};
 use nix::libc::EIO;
 use nix::sys::signal::{Signal, kill};
-use nix::sys::stat::fstat;
 use nix::unistd::Pid;
 use std::collections::VecDeque;
 use std::io;
@@ -284,14 +284,13 @@ impl Probes {
         let launched = confine::launch_runner(&jail).map_err(|fault| fault.cause).and_then(|child| {
             let slot = jails.settings.runner_slots;
             let bound = jails.limits.apply(slot, child.pid, row.limits).and_then(|jail_limits| {
-                attach(template, cell.as_mut(), &child, workspace)?;
+                attach(jails.mode, template, cell.as_mut(), &child, workspace)?;
                 Ok(jail_limits)
             });
             match bound {
                 Ok(jail_limits) => Ok((child, jail_limits)),
                 Err(error) => {
-                    let _ = kill(Pid::from_raw(child.pid), Signal::SIGKILL);
-                    let _ = nix::sys::wait::waitpid(Pid::from_raw(child.pid), None);
+                    launched::end(&child);
                     Err(error)
                 }
             }
@@ -317,6 +316,7 @@ impl Probes {
 
 /// Attaches its workspace late, as a runner's is.
 fn attach(
+    mode: Mode,
     template: Option<&Template>,
     cell: Option<&mut Cell>,
     child: &Child,
@@ -325,9 +325,8 @@ fn attach(
     let (Some(cell), Some(template)) = (cell, template) else {
         return Ok(());
     };
-    let stat = fstat(workspace.as_fd())?;
-    let tree =
-        cell.workspace(confine::copied(workspace.as_fd())?, Ids { uid: stat.st_uid, gid: stat.st_gid })?;
+    let space = Space::of(mode, workspace.as_fd())?;
+    let tree = cell.workspace(space.mount, space.owner)?;
     template.attach(child, tree.as_fd())
 }
 

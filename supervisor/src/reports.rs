@@ -142,7 +142,7 @@ fn notify_systemd(host: &Host) {
             }
             host.notify.send(&format!("STATUS=degraded: {}", why.join(", ")));
         }
-        HostState::Stopping => host.notify.send("STOPPING=1\nSTATUS=stopping"),
-        HostState::Starting => {}
+        // The stop itself sends word of it.
+        HostState::Stopping | HostState::Starting => {}
     }
 }

@@ -8,7 +8,7 @@ use crate::disk::Disk;
 use crate::exit::Fault;
 use crate::freeze::Freeze;
 use crate::host::Host;
-use crate::jails::Jails;
+use crate::jails::{Jails, slot_ids};
 use crate::limits::LimitHolder;
 use crate::listeners::Listeners;
 use crate::logs::Logs;
@@ -183,8 +183,7 @@ fn check_workspaces(
     owner: Option<Ids>,
     places: &Places,
 ) -> Result<(), Fault> {
-    let slot = settings.slot(0).filter(|_| mode == Mode::System).map(|id| Ids { uid: id, gid: id });
-    let (Some(slot), Some(owner)) = (slot, owner) else { return Ok(()) };
+    let (Some(slot), Some(owner)) = (slot_ids(mode, &settings, 0), owner) else { return Ok(()) };
     let folder = places.state.join("runner");
     pool.try_workspaces(slot, owner, &folder).map_err(|cause| match cause.raw_os_error() {
         Some(nix::libc::EINVAL | nix::libc::EPERM) => {

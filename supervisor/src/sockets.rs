@@ -28,11 +28,7 @@ impl Sockets {
 
 /// The socket of a runner: its end, the gate's end.
 pub(crate) fn edge() -> Result<(OwnedFd, OwnedFd), RunnerFault> {
-    let (theirs, gate) = passing::stream_pair().map_err(RunnerFault::Socket)?;
-    for end in [&theirs, &gate] {
-        passing::refuse_descriptors(end.as_fd());
-    }
-    Ok((theirs, gate))
+    passing::stream_pair().map_err(RunnerFault::Socket)
 }
 
 /// The socket over which a runner passes its listener to agentd: its end, and agentd's with the listener to come.

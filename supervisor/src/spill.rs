@@ -3,6 +3,7 @@
 //! anything, since not every file system has the kernel count. A disk that others fill ends no jail that writes less than that.
 //! Files that a jail left in its workspace stay for their owner. It reads the kernel's counters of jails, and no file of theirs.
 
+use crate::rest::Rest;
 use crate::runners::Runners;
 use crate::usage::{self, Written};
 use manifest::command::{Ended, Room};
@@ -11,10 +12,7 @@ use std::time::{Duration, Instant};
 
 /// The share of the kept space, as its divisor, that makes agentd look at jails again; a jail is ended for half of it.
 const PART: u64 = 16;
-/// The pause after a look, in times of its length: a jail that takes and frees space again and again must not keep agentd, which
-/// has one thread, from its other work.
-const REST: u32 = 4;
-/// The longest pause: a jail may write tens of MiB meanwhile.
+/// The longest pause after a look: a jail may write tens of MiB meanwhile.
 const LONGEST: Duration = Duration::from_millis(50);
 
 /// The free space at the last look at the jails, and the bytes that each had written by then.
@@ -23,8 +21,7 @@ pub(crate) struct Spill {
     mark: Option<u64>,
     /// By the pid of each runner.
     written: HashMap<i32, Written>,
-    /// The end of the pause.
-    rests: Option<Instant>,
+    rest: Rest,
 }
 
 /// The next step at some number of free bytes.
@@ -38,6 +35,7 @@ enum Due {
 }
 
 impl Spill {
+    /// `room` is low where bytes are few, whatever the inodes.
     fn due(&mut self, room: Room, bytes: u64) -> Due {
         let part = (u64::from(room.kept_mib) << 20) / PART;
         match self.mark {
@@ -60,7 +58,7 @@ impl Spill {
     /// ended one.
     pub(crate) fn end_worst(&mut self, room: Room, bytes: u64, runners: &mut Runners) -> bool {
         let began = Instant::now();
-        if self.rests.is_some_and(|until| began < until) {
+        if self.rest.lasts() {
             return false;
         }
         let due = self.due(room, bytes);
@@ -75,7 +73,7 @@ impl Spill {
             since.push((at, written.since(before.get(&pid).copied().unwrap_or_default())));
             self.written.insert(pid, written);
         }
-        self.rests = Some(Instant::now() + (began.elapsed() * REST).min(LONGEST));
+        self.rest.begin(began, LONGEST);
         let Due::End(least) = due else { return false };
         let worst = worst(&since, least).and_then(|at| runners.live.get_mut(at));
         worst.map(|runner| runner.end(Ended::Disk)).is_some()

@@ -2,10 +2,11 @@
 //! never looked up by name.
 
 use confine::Ids;
-use manifest::command::Answer;
+use manifest::command::{Answer, Mode};
 use nix::sys::stat::{fstat, stat};
 use std::collections::HashMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Directories that are attached at once, and those of one uid.
 const MOST: usize = 512;
@@ -28,6 +29,22 @@ pub(crate) struct Space {
     pub(crate) mount: OwnedFd,
     /// The owner of the directory.
     pub(crate) owner: Ids,
+}
+
+impl Space {
+    /// The workspace in a directory of the host's own, which answers at once.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    pub(crate) fn of(mode: Mode, directory: BorrowedFd<'_>) -> io::Result<Self> {
+        let about = fstat(directory)?;
+        let owner = Ids { uid: about.st_uid, gid: about.st_gid };
+        let mount = match mode {
+            Mode::Flat => directory.try_clone_to_owned()?,
+            Mode::System | Mode::User => confine::copied(directory)?,
+        };
+        Ok(Self { mount, owner })
+    }
 }
 
 /// The attached directories.

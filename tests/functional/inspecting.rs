@@ -23,8 +23,9 @@ fn a_turn_shows_in_the_calls_of_both_ends() {
     for name in ["router", "scanner"] {
         host.wait_for(&format!("{name} shows the call"), || scans(name).is_some());
     }
-    let people = calls(&host, "control").into_iter().any(|it| it["caller"] == "people");
-    assert!(people);
+    host.wait_for("control shows the calls of people", || {
+        calls(&host, "control").into_iter().any(|it| it["caller"] == "people")
+    });
     let queue = host.json(&["inspect", "router"]);
     assert_eq!(queue["actors"][0]["name"], "queue", "{queue}");
     host.wait_for("CPU time is known", || host.json(&["inspect", "router"])["cpu_ms"].is_u64());

@@ -2,7 +2,9 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tests::{Host, Setup, kill};
 
 /// Commands that a jail does not have or cannot run, each with its exit code.
@@ -105,6 +107,39 @@ fn sh_git_python3_and_node_found_on_the_host_work_inside() {
         if there {
             let (code, out, err) = run(&host, script);
             assert!(code == Some(0) && out.contains("ok"), "{program}: {code:?} {out} {err}");
+        }
+    }
+}
+
+/// Programs that fetch, each with a command that needs a network.
+const FETCHES: [(&str, &str); 5] = [
+    ("git", "git ls-remote https://example.com/x.git"),
+    ("curl", "curl -sS https://example.com/"),
+    ("pip", "pip download --no-deps six"),
+    ("pip", "pip install --no-deps no-such-package"),
+    ("npm", "npm view left-pad"),
+];
+/// The longest for which one of them may try on a busy machine. By its own defaults pip or npm would try for longer.
+const GIVES_UP: Duration = Duration::from_secs(10);
+
+// Holds P1-42.
+#[test]
+fn git_curl_pip_and_npm_give_up_at_once_and_one_sentence_says_why() {
+    let host = Host::start();
+    for (program, script) in FETCHES {
+        let there =
+            ["/usr/bin", "/usr/local/bin"].iter().any(|folder| Path::new(folder).join(program).exists());
+        assert!(there || matches!(program, "pip" | "npm"), "this test needs {program}");
+        for way in [&["sandbox", "run"][..], &["run"]].into_iter().filter(|_| there) {
+            let began = Instant::now();
+            let output = host.ctl(&[way, &["--", "sh", "-c", script]].concat());
+            let (took, said) = (began.elapsed(), String::from_utf8_lossy(&output.stderr));
+            assert_eq!(
+                said.matches("this jail has no network by design").count(),
+                1,
+                "{way:?} {script}: {said}"
+            );
+            assert!(!output.status.success() && took < GIVES_UP, "{way:?} {script}: {took:?} {output:?}");
         }
     }
 }

@@ -3,32 +3,20 @@
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use tests::telegram::{Failing, SentMessage, TOKEN, Telegram};
+use tests::telegram::{ANN, Failing, SentMessage, TOKEN, Telegram};
 use tests::{Host, Setup};
 
-/// The owner's account at Telegram.
-const ANN: i64 = 5;
 /// The account of somebody whom nobody knows.
 const EVE: i64 = 6;
 /// Without signs of what is under way, so that every call is an answer.
 const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
 
 fn started(telegram: &Telegram, keys: &str) -> Host {
-    let (port, url) = (telegram.port, telegram.url());
-    let config = format!(
-        "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
-         [channel.main]\nplatform = \"telegram\"\nsecret = \"telegram\"\nbase_url = \"{url}\"\n{keys}"
-    );
-    let host = Setup::default().config(&config).start();
-    host.keep("telegram", TOKEN, &["--host", &format!("127.0.0.1:{port}"), "--segment"]);
-    let ann = ["user", "add", "ann", "--role", "owner", "--identity", "telegram:main:5"];
-    assert_eq!(host.json(&ann)["user"]["name"], "ann");
-    host.wait_for("the channel is up", || state(&host)["link"] == "up");
-    host
+    telegram.host(Setup::default(), keys)
 }
 
 fn state(host: &Host) -> Value {
-    host.ask(&["channel", "show", "main"])["channel"].clone()
+    tests::telegram::state(host)
 }
 
 fn answers(host: &Host, texts: &[&str]) {
@@ -204,4 +192,34 @@ fn a_channel_is_added_and_its_owner_linked_by_one_command() {
     host.wait_for("it is answered", || {
         telegram.sent(ANN).iter().any(|message| message.text() == "hello ann")
     });
+}
+
+/// What a button sends when it is pressed.
+fn button(message: &SentMessage, caption: &str) -> String {
+    let rows = message.parameters["reply_markup"]["inline_keyboard"].as_array().unwrap();
+    let all = rows.iter().flat_map(|row| row.as_array().unwrap());
+    let found = all.into_iter().find(|button| button["text"] == caption);
+    found.unwrap_or_else(|| panic!("no {caption}: {message:?}"))["callback_data"].as_str().unwrap().to_owned()
+}
+
+// Holds P11-20, P11-21.
+#[test]
+fn a_call_is_approved_by_its_persons_button_and_by_nobody_elses() {
+    let telegram = Telegram::start();
+    let setup = Setup::default().config("[policy]\nautonomy = \"supervised\"\n");
+    let host = telegram.host(setup, &format!("{QUIET}approve = \"own\"\n"));
+    let call =
+        json!({ "call": { "tool": "bash", "args": { "command": "echo done >> ledger; cat ledger" } } });
+    host.script("answers", &tests::planned(&["bash"], &[call]));
+    telegram.direct(ANN, "write done into the ledger");
+    let asked = wait_for_sent(&host, &telegram, 1).remove(0);
+    assert!(asked.text().contains("echo done >> ledger; cat ledger"), "{}", asked.text());
+    let yes = button(&asked, "Approve once");
+    telegram.press(EVE, &asked, &yes);
+    host.wait_for("the stranger's press is read", || telegram.pending() == 0);
+    assert_eq!(host.json(&["approvals", "list"])["approvals"].as_array().map(Vec::len), Some(1), "it waits");
+    telegram.press(ANN, &asked, &yes);
+    assert_eq!(wait_for_sent(&host, &telegram, 2)[1].text(), "that is all");
+    let answered = host.recorded("approval_answered");
+    assert_eq!(answered.len(), 1, "{answered:?}");
 }

@@ -14,8 +14,6 @@ use manifest::Process;
 use std::io;
 use std::time::{Duration, Instant};
 use tests::Host;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
 
 /// Kills of each process.
 const ROUNDS: usize = 10;
@@ -110,11 +108,10 @@ async fn again(host: &Host, person: &mut Person) -> io::Result<()> {
 }
 
 async fn served(host: &Host) -> io::Result<()> {
-    let mut stream = UnixStream::connect(host.gateway()).await?;
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await?;
-    if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    let client = reqwest::Client::builder().no_proxy().unix_socket(host.gateway()).build();
+    let response = client.map_err(io::Error::other)?.get("http://localhost/healthz").send().await;
+    let status = response.map_err(io::Error::other)?.status();
+    if status.is_success() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 /// Asks for something that this process has to do with.

@@ -43,9 +43,6 @@ struct Sockets {
 impl Sockets {
     fn make() -> io::Result<Self> {
         let edge = passing::stream_pair()?;
-        for end in [&edge.0, &edge.1] {
-            passing::refuse_descriptors(end.as_fd());
-        }
         let notices = passing::frame_pair()?;
         passing::set_nonblocking(notices.1.as_fd())?;
         passing::refuse_descriptors(notices.0.as_fd());

@@ -1,6 +1,7 @@
 //! Recovery: kill -9 of any process at any moment loses no accepted message and repeats no effect.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
+mod channels;
 mod chaos_short;
 mod clock;
 mod curating;

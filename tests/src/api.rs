@@ -1,10 +1,15 @@
-//! The API as a client reaches it: its sockets, and one request written by hand.
+//! The API as a client reaches it.
 
 use crate::Host;
-use std::io::{Read, Write};
+use reqwest::blocking::{Client, ClientBuilder, RequestBuilder};
+use reqwest::header::CONTENT_TYPE;
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// The longest wait for a response, and for a part of its body.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A port of this machine that nobody has. Whoever starts a host on it may find that somebody was faster.
 #[must_use]
@@ -23,8 +28,19 @@ impl Host {
     /// Asks for a page over that socket, as whoever runs the test; gives status and body.
     #[must_use]
     pub fn get(&self, path: &str) -> (u16, String) {
-        get(UnixStream::connect(self.gateway()).expect("the API's socket"), path, "x", None)
+        let client = client(Client::builder().unix_socket(self.gateway()));
+        exchange(client.get(format!("http://localhost{path}")))
     }
+}
+
+/// A client that follows no redirect and asks no proxy.
+///
+/// # Panics
+/// If it cannot be made.
+#[must_use]
+pub fn client(builder: ClientBuilder) -> Client {
+    let plain = builder.no_proxy().redirect(reqwest::redirect::Policy::none()).timeout(PATIENCE);
+    plain.build().expect("a client")
 }
 
 /// A connection to the API's port.
@@ -36,33 +52,26 @@ pub fn connect(port: u16) -> TcpStream {
 /// Asks for a page over TCP with a key; gives status and body.
 #[must_use]
 pub fn get_over_tcp(port: u16, path: &str, key: Option<&str>) -> (u16, String) {
-    get(connect(port), path, &format!("127.0.0.1:{port}"), key)
+    let request = client(Client::builder()).get(format!("http://127.0.0.1:{port}{path}"));
+    exchange(match key {
+        Some(key) => request.bearer_auth(key),
+        None => request,
+    })
 }
 
 /// Sends a document over TCP with a key; gives status and body.
 #[must_use]
 pub fn post_over_tcp(port: u16, path: &str, key: &str, document: &str) -> (u16, String) {
-    let length = document.len();
-    let head = format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {key}\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-    );
-    exchange(connect(port), &(head + document))
-}
-
-/// Asks for a page; gives status and body.
-fn get(stream: impl Read + Write, path: &str, host: &str, key: Option<&str>) -> (u16, String) {
-    let key = key.map_or_else(String::new, |key| format!("Authorization: Bearer {key}\r\n"));
-    let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n{key}Connection: close\r\n\r\n");
-    exchange(stream, &head)
+    let request = client(Client::builder()).post(format!("http://127.0.0.1:{port}{path}"));
+    let request = request.bearer_auth(key).header(CONTENT_TYPE, "application/json");
+    exchange(request.body(document.to_owned()))
 }
 
 /// Sends a request and takes what comes back until the end: status and body.
-fn exchange(mut stream: impl Read + Write, request: &str) -> (u16, String) {
-    stream.write_all(request.as_bytes()).expect("the request goes out");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-    let body = answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default();
+fn exchange(request: RequestBuilder) -> (u16, String) {
+    let mut response = request.send().expect("a response");
+    let status = response.status().as_u16();
+    let mut body = String::new();
+    response.read_to_string(&mut body).expect("a body");
     (status, body)
 }

@@ -17,7 +17,7 @@ mod person;
 pub mod telegram;
 mod upstream;
 
-pub use api::{connect, free_port, get_over_tcp, post_over_tcp};
+pub use api::{client, connect, free_port, get_over_tcp, post_over_tcp};
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
 pub use disk::{Disk, free_bytes};
 pub use person::Person;

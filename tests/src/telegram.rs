@@ -4,6 +4,7 @@
 mod http;
 mod limits;
 
+use crate::{Host, Setup};
 use http::{Request, reply, request};
 use limits::Rates;
 use serde_json::{Value, json};
@@ -17,6 +18,8 @@ use std::time::{Duration, Instant};
 pub const TOKEN: &str = "42:fake-Xh3LqZ8vTn5RkWc2-token";
 /// The bot's id.
 pub const BOT: i64 = 42;
+/// The owner's account.
+pub const ANN: i64 = 5;
 /// The bot's user name.
 pub const BOT_NAME: &str = "cordon_bot";
 /// The longest hold of a poll.
@@ -86,6 +89,12 @@ impl Shared {
     }
 }
 
+/// The account `main` as the host shows it.
+#[must_use]
+pub fn state(host: &Host) -> Value {
+    host.ask(&["channel", "show", "main"])["channel"].clone()
+}
+
 /// The server; it ends with the test.
 pub struct Telegram {
     /// Its port.
@@ -109,6 +118,24 @@ impl Telegram {
             }
         });
         Self { port, shared }
+    }
+
+    /// A host with the account `main` of this server, whose owner is `ann`, once the channel is up. `keys` are further lines of
+    /// the channel's table.
+    #[must_use]
+    pub fn host(&self, setup: Setup, keys: &str) -> Host {
+        let (port, url) = (self.port, self.url());
+        let config = format!(
+            "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
+             [channel.main]\nplatform = \"telegram\"\nsecret = \"telegram\"\nbase_url = \"{url}\"\n{keys}"
+        );
+        let host = setup.config(&config).start();
+        host.keep("telegram", TOKEN, &["--host", &format!("127.0.0.1:{port}"), "--segment"]);
+        let identity = format!("telegram:main:{ANN}");
+        let added = host.json(&["user", "add", "ann", "--role", "owner", "--identity", &identity]);
+        assert_eq!(added["user"]["name"], "ann");
+        host.wait_for("the channel is up", || state(&host)["link"] == "up");
+        host
     }
 
     /// Its address.

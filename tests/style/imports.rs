@@ -79,19 +79,21 @@ const NEVER_IN_AGENTD: &[&str] = &[
 
 /// Packages that few may link, and who.
 const ONLY: &[(&[&str], &[&str])] = &[
-    // The runner serves HTTP on its jail's own loopback; it has nobody to be a client of.
-    (&["hyper", "hyper-util"], &["credproxy", "upstream", "web", "gateway", "vendors", "runner"]),
+    // The runner serves HTTP on its jail's own loopback; it has nobody to be a client of. The tests' client is made of them.
+    (&["hyper", "hyper-util"], &["credproxy", "upstream", "web", "gateway", "vendors", "runner", "tests"]),
     // The MCP server has names of HTTP in its types, and no client.
     (
         &["http"],
-        &["credproxy", "upstream", "web", "gateway", "vendors", "runner", "memory-tools", "agentctl"],
+        &[
+            "credproxy", "upstream", "web", "gateway", "vendors", "runner", "memory-tools", "agentctl",
+            "tests",
+        ],
     ),
     (&["rmcp"], &["memory-tools", "gateway", "agentctl"]),
     (&["axum"], &["gateway", "vendors", "runner"]),
-    (
-        &["rustls", "tokio-rustls", "webpki-roots", "reqwest", "ureq", "native-tls"],
-        &["credproxy", "upstream", "web"],
-    ),
+    (&["rustls", "tokio-rustls", "webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web"]),
+    // It dials by itself, as clients of the API do.
+    (&["reqwest"], &["tests"]),
     (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web"]),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
     // Scheduler is still to come. The bench, which is in tests, has memory's own code write.

@@ -28,7 +28,7 @@ impl kit::Actor for Process {
             let name = Name::clip(&name);
             let server = account.base_url.as_deref().unwrap_or(SERVER);
             let api = Api::new(host.link(), name.clone(), Name::clip(&account.secret), server);
-            let previews = matches!(account.streaming, Streaming::Draft | Streaming::Edit);
+            let previews = account.streaming == Streaming::Edit;
             let shared = Account::new(name, Bot::new(api), host.link(), previews, account.typing);
             let shared = Rc::new(shared);
             drop(tokio::task::spawn_local(resume(Rc::clone(&shared))));

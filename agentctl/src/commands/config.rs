@@ -28,7 +28,14 @@ pub(crate) async fn run(app: &App, config: Config) -> Outcome {
     let Config::Check { file } = config;
     let file = match file {
         Some(file) => file,
-        None => host::status(app).await.ok().and_then(|host| host::config(&host)).unwrap_or_else(usual),
+        None => match host::status(app).await.ok().and_then(|host| host::config(&host)) {
+            Some(read) => read,
+            None if !usual().exists() => {
+                let sentence = format!("{} is not there; the defaults apply", usual().display());
+                return Ok(app.out.done(json!({ "file": null }), &sentence)?);
+            }
+            None => usual(),
+        },
     };
     check(app, &file)
 }

@@ -145,7 +145,8 @@ fn facts(host: &HostStatus, seen: &Seen<'_>) -> Vec<(&'static str, String)> {
         facts.extend([
             ("state", process.state.to_string()),
             ("uid", process.uid.to_string()),
-            ("started", format!("{} times, {} restarts", process.generation, process.restarts)),
+            ("started", text::count(process.generation, "time", "times")),
+            ("restarts", process.restarts.to_string()),
             (
                 "memory",
                 format!("{} MiB PSS, {} MiB RSS", text::mib(process.pss_kib), text::mib(process.rss_kib)),

@@ -147,7 +147,7 @@ async fn explain(app: &App, call: &str, policies: &[PathBuf]) -> Outcome {
         return Err(Failure::Usage("--policy is for a call as JSON".to_owned()));
     }
     let id: CallId = call.parse().map_err(|_| {
-        Failure::Usage("CALL is the id of a call, as `session show` has it, or a JSON object".to_owned())
+        Failure::Usage("CALL is the id of a call, as `session show` has it, or a JSON object, such as '{\"tool\": \"bash\", \"args\": {\"command\": \"ls\"}}'".to_owned())
     })?;
     let released = app.link.ask(&method::call, async |c, cx| c.call(cx, id).await).await?;
     let fields = released_document(&released);

@@ -73,13 +73,9 @@ pub enum ChannelApprovals {
 pub enum Streaming {
     /// It is sent once, at the end.
     Off,
-    /// As the platform's own draft where it has one, else by edits.
-    Draft,
     /// One message is edited.
     #[default]
     Edit,
-    /// The names of tools are shown, and the answer at the end.
-    Progress,
 }
 
 /// Admission to direct messages.

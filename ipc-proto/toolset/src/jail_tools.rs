@@ -27,6 +27,8 @@ pub const MAX_COMMAND_MS: u64 = 600_000;
 
 /// The names of the tools that run in the jail.
 pub const NAMES: [&str; 6] = ["read", "write", "edit", "glob", "grep", "bash"];
+/// Those of them that write no file. A configuration can call another tool's effect `read`, and cannot make it so.
+pub const READERS: [&str; 3] = ["read", "glob", "grep"];
 
 /// The tools that run in the jail.
 #[must_use]

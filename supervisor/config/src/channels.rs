@@ -11,6 +11,7 @@ use ipc_proto::config::{
     Agent, ChannelAccount, ChannelApprovals, ChannelReach, ChannelRules, Channels as Accounts, DmPolicy,
     Streaming,
 };
+use ipc_proto::credproxy::PLACEHOLDER;
 use manifest::Process;
 use std::collections::BTreeMap;
 
@@ -112,6 +113,10 @@ fn server(view: &View<'_>, outside: &Outside, problems: &mut Problems) -> Option
         problems.add(view.line("platform"), &view.key("platform"), what, "no channel");
     }
     let text = view.text("base_url")?;
+    if text.contains(PLACEHOLDER) {
+        let what = "each platform has a place of its own for the secret";
+        problems.add(view.line("base_url"), &view.key("base_url"), what, "an address without one");
+    }
     let url = BaseUrl::parse(&text)?;
     let at = url.at.text();
     if let Some(what) = refused(&url, &at, outside.lists(&url, &at)) {
@@ -130,8 +135,6 @@ fn path(url: &str) -> &str {
 fn streaming(view: &View<'_>) -> Streaming {
     match view.word("streaming").as_str() {
         "off" => Streaming::Off,
-        "draft" => Streaming::Draft,
-        "progress" => Streaming::Progress,
         _ => Streaming::Edit,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::hosts::{BaseUrl, HostPort, URL_BOUND};
 use ipc_proto::credproxy::PLACEHOLDER;
-use ipc_proto::router::is_user_name;
+use ipc_proto::router::{USER_NAME, is_user_name};
 
 /// A form of text.
 #[derive(Debug)]
@@ -16,12 +16,8 @@ pub struct Form {
     pub holds: fn(&str) -> bool,
 }
 
-/// A user. Not digits alone, since those would read as a uid.
-pub const USER: Form = Form {
-    valid: "1 to 64 ASCII letters, digits, `-` and `_`, a letter or digit first, and not digits alone",
-    shown: true,
-    holds: |text| name(text, b"-_", 64) && is_user_name(text),
-};
+/// A user, by the rule for every user's name.
+pub const USER: Form = Form { valid: USER_NAME, shown: true, holds: is_user_name };
 
 /// Agents and providers.
 pub const NAME: Form =
@@ -337,6 +333,7 @@ mod tests {
     fn each_form_takes_what_it_says_and_no_near_miss() {
         let long = "x".repeat(65);
         let cases: &[(&Form, &[&str], &[&str])] = &[
+            (&USER, &["ann", "ann.lee", "ann@example.com"], &["", "1000", ".ann", "a b", "josé", &long]),
             (&NAME, &["a", "Ada_2", "9-x"], &["", "-a", "_a", "a.b", "a b", "é", &long]),
             (&SECRET, &["OPENAI_KEY", "a.b"], &["", ".a", "a/b", "Bearer x", &long]),
             (&MODEL_PART, &["gpt-4.1", "meta/llama:70b"], &["", "/a", "a b", &long[1..]]),

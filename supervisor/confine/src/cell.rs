@@ -5,18 +5,15 @@
 //!
 //! A cell must never have two runners at once.
 
-use crate::child::die_with_parent;
+use crate::child::{At, Holder, LaunchFault, Step};
 use crate::jail::Ids;
 use crate::namespaces::{IDMAP, NODEV, NOSUID};
-use crate::passing;
-use crate::sys::{self, Forked};
+use crate::sys;
 use manifest::Network;
 use manifest::command::Mode;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
-use nix::unistd::{Pid, getgid, getpid, getuid};
-use std::fs::{self, File};
+use nix::unistd::{getgid, getuid};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -59,12 +56,12 @@ impl Cell {
         // it. To bring the loopback up takes a capability that agentd's unit does not leave it, so a network namespace with loopback is
         // made in a user namespace of its own that maps nobody.
         let loopback = network == Network::Loopback;
-        let child = Waiting::start(if loopback { 0 } else { libc::CLONE_NEWNET }, own_users)?;
-        map(child.0, Ids { uid: INSIDE, gid: INSIDE }, outside, mode == Mode::User)?;
+        let child = held(if loopback { 0 } else { libc::CLONE_NEWNET }, own_users)?;
+        map(child.pid(), Ids { uid: INSIDE, gid: INSIDE }, outside, mode == Mode::User)?;
         let [user, empty] = child.namespaces(["user", "net"])?;
         let network = if loopback {
-            let [up] = Waiting::start(libc::CLONE_NEWUSER | libc::CLONE_NEWNET, sys::loopback_up)?
-                .namespaces(["net"])?;
+            let bring_up = || sys::loopback_up().at(Step::Network);
+            let [up] = held(libc::CLONE_NEWUSER | libc::CLONE_NEWNET, bring_up)?.namespaces(["net"])?;
             up
         } else {
             empty
@@ -96,8 +93,8 @@ impl Cell {
         let (of, made) = match (known, self.ids) {
             (Some(known), _) => known,
             (None, Some(slot)) => {
-                let child = Waiting::start(0, own_users)?;
-                map(child.0, owner, slot, false)?;
+                let child = held(0, own_users)?;
+                map(child.pid(), owner, slot, false)?;
                 let [user] = child.namespaces(["user"])?;
                 (owner, user)
             }
@@ -132,70 +129,12 @@ fn map(pid: i32, inside: Ids, outside: Ids, deny_groups: bool) -> io::Result<()>
     fs::write(format!("/proc/{pid}/gid_map"), format!("{} {} 1", inside.gid, outside.gid))
 }
 
-/// A child that only holds namespaces until they are opened.
-struct Waiting(i32);
-
-/// The child's part: reports an errno, 0 if all went well, and holds the namespaces until it is killed. It ends by itself where
-/// something failed or where `parent`, agentd, has ended: even if that was before this child could ask for the death signal.
-fn hold(parent: i32, report: &OwnedFd, then: fn() -> io::Result<()>) -> ! {
-    let done = die_with_parent(Some(parent)).and_then(|()| then());
-    let errno = done.err().map_or(0, |error| error.raw_os_error().unwrap_or(libc::EIO));
-    let _ = nix::unistd::write(report, &errno.to_le_bytes());
-    if errno != 0 {
-        sys::end(1);
-    }
-    loop {
-        nix::unistd::pause();
-    }
+/// Starts a child that holds new namespaces, in which it calls `work`.
+fn held(namespaces: libc::c_int, work: impl FnOnce() -> Result<(), LaunchFault>) -> io::Result<Holder> {
+    Holder::start(namespaces, work).map_err(|fault| fault.cause)
 }
 
 /// Makes a user namespace that does not own the namespaces made before.
-fn own_users() -> io::Result<()> {
-    Ok(unshare(CloneFlags::CLONE_NEWUSER)?)
-}
-
-impl Waiting {
-    /// Starts a child in new namespaces, in which it calls `then`.
-    fn start(also: libc::c_int, then: fn() -> io::Result<()>) -> io::Result<Self> {
-        let (made, report) = passing::pipe()?;
-        let parent = getpid().as_raw();
-        match sys::clone(also as u64)? {
-            Forked::Child => hold(parent, &report, then),
-            Forked::Parent(pid, _pidfd) => {
-                let child = Self(pid);
-                drop(report);
-                let mut errno = [0; 4];
-                io::Read::read_exact(&mut File::from(made), &mut errno)?;
-                match i32::from_le_bytes(errno) {
-                    0 => Ok(child),
-                    errno => Err(io::Error::from_raw_os_error(errno)),
-                }
-            }
-        }
-    }
-
-    fn namespaces<const N: usize>(&self, names: [&str; N]) -> io::Result<[OwnedFd; N]> {
-        let opened: io::Result<Vec<OwnedFd>> =
-            names.iter().map(|name| Ok(File::open(format!("/proc/{}/ns/{name}", self.0))?.into())).collect();
-        opened?.try_into().map_err(|_| io::ErrorKind::InvalidData.into())
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let _ = kill(Pid::from_raw(self.0), Signal::SIGKILL);
-        let _ = waitpid(Pid::from_raw(self.0), None);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::orphaned;
-
-    // Holds P7-07.
-    #[test]
-    fn a_namespace_holder_ends_if_agentd_died_before_the_death_signal() {
-        assert!(orphaned(|parent, report| hold(parent, report, || Ok(()))).is_some(), "it goes on");
-    }
+fn own_users() -> Result<(), LaunchFault> {
+    unshare(CloneFlags::CLONE_NEWUSER).at(Step::UserNamespace)
 }

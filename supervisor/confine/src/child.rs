@@ -1,6 +1,10 @@
 //! The steps between fork and exec: each irreversible one has a name, and the parent gets its errno.
 
-use crate::sys;
+use crate::passing;
+use crate::sys::{self, Forked};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{Pid, getpid};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -126,9 +130,11 @@ pub(crate) fn give_up(report: &OwnedFd, fault: &LaunchFault) -> ! {
 
 /// Stands for no failure in a report.
 const WELL: u8 = u8::MAX;
+/// Bytes of a report: the step, and its errno.
+const REPORT: usize = 5;
 
 /// Writes to a pipe the step that failed and its errno, or that none did.
-pub(crate) fn report_step(report: &OwnedFd, fault: Option<&LaunchFault>) {
+fn report_step(report: &OwnedFd, fault: Option<&LaunchFault>) {
     let errno = fault.and_then(|fault| fault.cause.raw_os_error()).unwrap_or(libc::EIO).to_le_bytes();
     let [a, b, c, d] = errno;
     let step = fault.map_or(WELL, |fault| fault.step as u8);
@@ -136,7 +142,7 @@ pub(crate) fn report_step(report: &OwnedFd, fault: Option<&LaunchFault>) {
 }
 
 /// Reads what [`report_step`] has written.
-pub(crate) fn reported(report: [u8; 5]) -> Result<(), LaunchFault> {
+fn reported(report: [u8; REPORT]) -> Result<(), LaunchFault> {
     let [step, errno @ ..] = report;
     if step == WELL {
         return Ok(());
@@ -154,11 +160,69 @@ impl Step {
 
 /// Waits until the child has executed its program (the report closes by itself) or has given up.
 pub(crate) fn outcome(report: OwnedFd) -> Result<(), LaunchFault> {
-    let mut bytes = [0; 5];
+    let mut bytes = [0; REPORT];
     match File::from(report).read(&mut bytes) {
         Ok(0) => Ok(()),
         Ok(_) => reported(bytes),
         Err(cause) => Err(LaunchFault { step: Step::Execute, cause }),
+    }
+}
+
+/// A child that only holds the namespaces that it was started in or has made, until this is dropped.
+pub(crate) struct Holder(i32);
+
+impl Holder {
+    /// Starts it in new namespaces of these kinds. It calls `work` there before this returns.
+    ///
+    /// # Errors
+    /// [`LaunchFault`]: the failed step and its cause.
+    pub(crate) fn start(
+        namespaces: libc::c_int,
+        work: impl FnOnce() -> Result<(), LaunchFault>,
+    ) -> Result<Self, LaunchFault> {
+        let (report, report_to) = passing::pipe().at(Step::Clone)?;
+        let parent = getpid().as_raw();
+        match sys::clone(namespaces as u64).at(Step::Clone)? {
+            Forked::Child => hold(parent, &report_to, work),
+            Forked::Parent(pid, _pidfd) => {
+                let holder = Self(pid);
+                drop(report_to);
+                let mut bytes = [0; REPORT];
+                File::from(report).read_exact(&mut bytes).at(Step::Clone)?;
+                reported(bytes).map(|()| holder)
+            }
+        }
+    }
+
+    /// Its pid.
+    pub(crate) const fn pid(&self) -> i32 {
+        self.0
+    }
+
+    /// Opens its namespaces of these names.
+    pub(crate) fn namespaces<const N: usize>(&self, names: [&str; N]) -> io::Result<[OwnedFd; N]> {
+        let opened: io::Result<Vec<OwnedFd>> =
+            names.iter().map(|name| Ok(File::open(format!("/proc/{}/ns/{name}", self.0))?.into())).collect();
+        opened?.try_into().map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = kill(Pid::from_raw(self.0), Signal::SIGKILL);
+        let _ = waitpid(Pid::from_raw(self.0), None);
+    }
+}
+
+/// The child's part: does the work, reports how that went, and holds the namespaces until it is killed. It ends by itself where
+/// a step failed or where `parent`, agentd, has ended: even if that was before this child could ask for the death signal.
+fn hold(parent: i32, report: &OwnedFd, work: impl FnOnce() -> Result<(), LaunchFault>) -> ! {
+    if let Err(fault) = die_with_parent(Some(parent)).at(Step::DeathSignal).and_then(|()| work()) {
+        give_up(report, &fault);
+    }
+    report_step(report, None);
+    loop {
+        nix::unistd::pause();
     }
 }
 
@@ -207,9 +271,7 @@ pub(crate) fn die_with_parent(parent: Option<i32>) -> io::Result<()> {
 /// Unblocks every signal and resets those that have a name. Signals that agentd's own parent ignores, as `nohup` and the `&` of a
 /// script do, would stay ignored over every exec, and no program in a jail could be interrupted.
 pub(crate) fn reset_signals() -> io::Result<()> {
-    use nix::sys::signal::{
-        SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
-    };
+    use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, sigaction, sigprocmask};
     let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
     for signal in Signal::iterator().filter(|signal| !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP)) {
         // SAFETY: the default action of a signal runs no code of this process.
@@ -228,4 +290,16 @@ pub(crate) fn own_session() -> io::Result<()> {
 /// The number at which [`place_descriptors`] puts the program.
 pub(crate) fn program_number(stay: &[&OwnedFd]) -> i32 {
     i32::try_from(stay.len()).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::orphaned;
+
+    // Holds P7-07.
+    #[test]
+    fn a_namespace_holder_ends_if_agentd_died_before_the_death_signal() {
+        assert!(orphaned(|parent, report| hold(parent, report, || Ok(()))).is_some(), "it goes on");
+    }
 }

@@ -43,12 +43,15 @@ pub fn inherited_notices() -> Option<OwnedFd> {
     sys::inherited(NOTICES)
 }
 
-/// A socket pair for an edge.
+/// A socket pair for an edge. Both ends refuse descriptors.
 ///
 /// # Errors
 /// The kernel's error.
 pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?)
+    let (one, other) = socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?;
+    refuse_descriptors(one.as_fd());
+    refuse_descriptors(other.as_fd());
+    Ok((one, other))
 }
 
 /// A socket pair for frames and descriptors.

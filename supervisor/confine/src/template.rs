@@ -3,17 +3,13 @@
 //!
 //! It must never hold anything of a turn, since all runners share it.
 
-use crate::child::{At, Child, LaunchFault, Step, die_with_parent, give_up, report_step, reported};
+use crate::child::{At, Child, Holder, LaunchFault, Step};
 use crate::descriptor_slots::DescriptorSlots;
-use crate::sys::{self, Forked};
-use crate::{passing, root};
+use crate::{root, sys};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns};
-use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::waitpid;
-use nix::unistd::{Pid, getpid};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -40,21 +36,9 @@ impl Template {
         let slots = DescriptorSlots::reserve().at(Step::Descriptors)?;
         let home = File::open("/proc/self/ns/mnt").at(Step::Root)?.into();
         let made_of = root::fingerprint();
-        let (report, report_to) = passing::pipe().at(Step::Clone)?;
-        let parent = getpid().as_raw();
-        match sys::clone(libc::CLONE_NEWNS as u64).at(Step::Clone)? {
-            Forked::Child => {
-                drop(report);
-                hold(parent, &report_to, || build_here(stage))
-            }
-            Forked::Parent(pid, _pidfd) => {
-                drop(report_to);
-                let namespace = opened(pid, report);
-                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-                let _ = waitpid(Pid::from_raw(pid), None);
-                Ok(Self { namespace: namespace?, home, made_of, slots })
-            }
-        }
+        let holder = Holder::start(libc::CLONE_NEWNS, || build_here(stage))?;
+        let [namespace] = holder.namespaces(["mnt"]).at(Step::Root)?;
+        Ok(Self { namespace, home, made_of, slots })
     }
 
     /// Returns true while the host's files that it shows one by one (all but folders) are the same as at its making: an upgrade
@@ -91,18 +75,6 @@ impl Template {
     }
 }
 
-/// The child's part: builds the tree, reports how that went, and holds the mount namespace until it is killed. It ends by itself
-/// where a step failed or where `parent`, agentd, has ended: even if that was before this child could ask for the death signal.
-fn hold(parent: i32, report: &OwnedFd, build: impl FnOnce() -> Result<(), LaunchFault>) -> ! {
-    if let Err(fault) = die_with_parent(Some(parent)).at(Step::DeathSignal).and_then(|()| build()) {
-        give_up(report, &fault);
-    }
-    report_step(report, None);
-    loop {
-        nix::unistd::pause();
-    }
-}
-
 fn build_here(stage: &Path) -> Result<(), LaunchFault> {
     make_private().at(Step::Private)?;
     root::build(stage).at(Step::Root)?;
@@ -110,26 +82,7 @@ fn build_here(stage: &Path) -> Result<(), LaunchFault> {
     root::enter(stage).at(Step::Root)
 }
 
-fn opened(pid: i32, report: OwnedFd) -> Result<OwnedFd, LaunchFault> {
-    let mut bytes = [0; 5];
-    File::from(report).read_exact(&mut bytes).at(Step::Root)?;
-    reported(bytes)?;
-    Ok(File::open(format!("/proc/{pid}/ns/mnt")).at(Step::Root)?.into())
-}
-
 /// Keeps later mounts, here or on the host, apart.
 pub(crate) fn make_private() -> nix::Result<()> {
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::orphaned;
-
-    // Holds P7-07.
-    #[test]
-    fn a_template_builder_ends_if_agentd_died_before_the_death_signal() {
-        assert!(orphaned(|parent, report| hold(parent, report, || Ok(()))).is_some(), "it goes on");
-    }
 }

@@ -1,6 +1,9 @@
-//! A client of the API that knows HTTP and nothing else: it sends bytes and takes what comes apart.
+//! A client of the API: requests by a library, and bytes by hand where the bytes are what is tested.
 #![expect(clippy::disallowed_methods, reason = "a client connects")]
 
+use reqwest::Method;
+use reqwest::blocking::{Client, RequestBuilder};
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -85,17 +88,47 @@ impl Way {
 
     /// The same with further headers, each with its line break.
     pub(super) fn post_with(&self, path: &str, headers: &str, body: &Value) -> Answer {
-        let headers = format!("Connection: close\r\nContent-Type: application/json\r\n{headers}");
-        self.send(&self.request("POST", path, &headers, &body.to_string()))
+        let mut request = self.ask(Method::POST, path).header(CONTENT_TYPE, "application/json");
+        for (name, value) in headers.lines().filter_map(|line| line.split_once(": ")) {
+            request = request.header(name, value);
+        }
+        Answer::came(request.body(body.to_string()))
     }
 
     /// Asks for something.
     pub(super) fn get(&self, path: &str) -> Answer {
-        self.send(&self.request("GET", path, "Connection: close\r\n", ""))
+        Answer::came(self.ask(Method::GET, path))
+    }
+
+    /// A request of the library's own.
+    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
+        match self {
+            Self::Unix(socket) => {
+                let client = tests::client(Client::builder().unix_socket(socket.clone()));
+                client.request(method, format!("http://localhost{path}"))
+            }
+            Self::Tcp(port, key) => {
+                let client = tests::client(Client::builder());
+                client.request(method, format!("http://127.0.0.1:{port}{path}")).bearer_auth(key)
+            }
+        }
     }
 }
 
 impl Answer {
+    /// Sends a request and takes what comes back; a body that breaks off is given as far as it came.
+    fn came(request: RequestBuilder) -> Self {
+        let mut response = request.send().unwrap();
+        let line = |(name, value): (&HeaderName, &HeaderValue)| {
+            format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()))
+        };
+        let head = response.headers().iter().map(line).collect::<String>().to_lowercase();
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        drop(response.read_to_end(&mut body));
+        Self { status, head, body: String::from_utf8_lossy(&body).into_owned() }
+    }
+
     pub(super) fn of(all: &[u8]) -> Self {
         let text = String::from_utf8_lossy(all).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));

@@ -5,7 +5,6 @@ use crate::state::context::GateContext;
 use crate::turn::calls::CallLog;
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::approval::Grant;
-use ipc_proto::capability::Effect;
 use ipc_proto::config::Agent;
 use ipc_proto::content::image_label;
 use ipc_proto::engine::Engine;
@@ -172,7 +171,7 @@ impl TurnContext {
     pub(crate) fn add_output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        if self.engine().is_some() || changes_workspace(catalogue, tool) {
+        if self.engine().is_some() || changes_workspace(tool) {
             self.workspace_label = self.workspace_label.join(&self.session.label);
         }
     }
@@ -262,8 +261,8 @@ fn is_jailed(tool: &str) -> bool {
 }
 
 /// Returns true if the tool may have put something that the session knows into the workspace.
-fn changes_workspace(catalogue: &Catalogue, tool: &str) -> bool {
-    is_jailed(tool) && catalogue.get(tool).is_none_or(|capability| capability.effect != Effect::Read)
+fn changes_workspace(tool: &str) -> bool {
+    is_jailed(tool) && !toolset::jail_tools::READERS.contains(&tool)
 }
 
 #[cfg(test)]
@@ -305,10 +304,9 @@ mod tests {
         context.add_output(&catalogue, "write", &Label::bottom(), "written");
         assert!(untrusted.within(&context.workspace_label));
         assert!(context.session.taint.thousandths() > 0);
-        let changing =
-            toolset::jail_tools::NAMES.into_iter().filter(|tool| changes_workspace(&catalogue, tool));
+        let changing = toolset::jail_tools::NAMES.into_iter().filter(|tool| changes_workspace(tool));
         assert!(changing.eq(["write", "edit", "bash"]));
-        assert!(!changes_workspace(&catalogue, "memory_write"));
+        assert!(!changes_workspace("memory_write"));
     }
 
     // Holds P5-03.

@@ -67,7 +67,11 @@ impl Places {
         if path.is_relative() || !is_program(path) || is_seen(path) {
             return Ok(word.to_owned());
         }
-        let inside = self.workspace.as_ref().and_then(|workspace| path.strip_prefix(workspace).ok());
+        // The workspace is known by its real path, and `path` may lead there by a link.
+        let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
+        let real =
+            folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
+        let inside = self.workspace.as_ref().and_then(|workspace| real.strip_prefix(workspace).ok());
         match inside.and_then(Path::to_str) {
             Some(inside) => Ok(format!("./{inside}")),
             None => Err(self.unseen(word, path)),
@@ -126,7 +130,7 @@ mod tests {
 
     fn places(folder: &Path) -> Places {
         Places {
-            workspace: Some(folder.join("work")),
+            workspace: Some(fs::canonicalize(folder).unwrap().join("work")),
             home: Some(folder.join("home")),
             path: vec![folder.join("path")],
             jail: vec![PathBuf::from("/usr/bin")],
@@ -146,6 +150,9 @@ mod tests {
         put(&folder.path().join("work/tool"));
         let whole = folder.path().join("work/tool");
         assert_eq!(places.find(whole.to_str().unwrap()).unwrap(), "./tool");
+        std::os::unix::fs::symlink(folder.path().join("work"), folder.path().join("link")).unwrap();
+        let by_link = folder.path().join("link/tool");
+        assert_eq!(places.find(by_link.to_str().unwrap()).unwrap(), "./tool");
     }
 
     // Holds P1-43.

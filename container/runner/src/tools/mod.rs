@@ -57,10 +57,7 @@ const TOOLS: [Listed; 6] = [
 
 /// A checked call of a tool in the jail. It can only be made by [`prepare`].
 #[derive(Debug)]
-pub struct Call {
-    name: &'static str,
-    tool: Box<dyn Tool>,
-}
+pub struct Call(Box<dyn Tool>);
 
 /// Checks a call: the tool exists, `args` is a JSON object (nothing at all counts as `{}`), every field is known,
 /// present where required and within its bounds.
@@ -83,26 +80,20 @@ fn check(name: &str, args: &str) -> Result<Prepared, String> {
 fn typed(name: &str, args: Value) -> Result<Call, String> {
     let listed = TOOLS.iter().find(|listed| listed.name == name);
     let listed = listed.ok_or_else(|| "this tool cannot be run in the jail".to_owned())?;
-    Ok(Call { name: listed.name, tool: listed.parse(args)? })
+    listed.parse(args).map(Call)
 }
 
 impl Call {
-    /// The tool's name.
-    #[must_use]
-    pub const fn tool(&self) -> &'static str {
-        self.name
-    }
-
     /// Runs the call to its end, its bound, the deadline or the abort, whichever comes first. Blocks the thread; the
     /// output has at most `context.max_output` bytes. Whatever goes wrong is in the outcome, for the model to read.
     #[must_use]
     pub fn run(&self, context: &Context) -> Outcome {
         let started = Instant::now();
-        let before = self.tool.changes().map(|path| snapshot::of(context, path));
-        let done = context.go_on().and_then(|()| self.tool.run(context));
+        let before = self.0.changes().map(|path| snapshot::of(context, path));
+        let done = context.go_on().and_then(|()| self.0.run(context));
         let mut outcome = done.unwrap_or_else(|fault| Outcome::failed(&fault));
         outcome.state = before
-            .zip(self.tool.changes())
+            .zip(self.0.changes())
             .map(|(before, path)| StateChange { before, after: snapshot::of(context, path) });
         outcome.output = output::fit(outcome.output, context.max_output);
         outcome.duration_ms = u32::try_from(started.elapsed().as_millis()).unwrap_or(u32::MAX);

@@ -16,14 +16,15 @@ pub const ENVIRONMENT: [(&str, &str); 10] = [
 ];
 
 /// The sentence for a program that failed for want of a network.
-pub const SENTENCE: &str = "[this jail has no network by design; use web_fetch or web_search for pages, and have packages installed on the \
-     machine or put into the workspace by the person]";
+pub const SENTENCE: &str = "[this jail has no network by design; for pages use web_fetch or\n web_search; the person can install packages on the machine\n or put them into the workspace]";
 
-/// Phrases of programs that found no network, in lower case.
-const PHRASES: [&str; 15] = [
+/// Phrases of programs that found no network, in lower case. Each has enough words that no other failure has them: builds say
+/// "could not resolve" of modules, and `FileNotFoundError` contains "enotfound". pip does not name the network if it may not try
+/// again; in a jail nothing else keeps a package from it.
+const PHRASES: [&str; 17] = [
     "address family not supported",
-    "could not resolve",
-    "couldn't resolve",
+    "could not resolve host",
+    "couldn't resolve host",
     "couldn't connect to server",
     "temporary failure resolving",
     "temporary failure in name resolution",
@@ -34,8 +35,10 @@ const PHRASES: [&str; 15] = [
     "failed to establish a new connection",
     "network is unreachable",
     "eai_again",
-    "enotfound",
+    "getaddrinfo enotfound",
     "dial tcp: lookup",
+    "no matching distribution found for",
+    "error: externally-managed-environment",
 ];
 
 /// Bytes from the end of an output that are searched: the reason stands among the last lines.
@@ -78,13 +81,26 @@ mod tests {
         for said in [
             "curl: (6) Could not resolve host: example.com",
             "fatal: unable to access 'https://x/': Could not resolve host: x",
+            "ssh: Could not resolve hostname x: Temporary failure in name resolution",
             "npm error code EAI_AGAIN\nnpm error request to https://registry.npmjs.org/x failed",
+            "npm error request to https://x/ failed, reason: getaddrinfo ENOTFOUND x",
             "WARNING: ... NewConnectionError: Failed to establish a new connection: [Errno -3]",
+            "ERROR: Could not find a version that satisfies the requirement x (from versions: none)\n\
+             ERROR: No matching distribution found for x",
+            "error: externally-managed-environment\n\n× This environment is externally managed",
             "E: Temporary failure resolving 'deb.debian.org'",
         ] {
             assert!(is_missing(said.as_bytes()), "{said}");
         }
-        for said in ["", "error: test failed", "resolved 3 packages"] {
+        for said in [
+            "",
+            "error: test failed",
+            "resolved 3 packages",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'x'",
+            "ModuleNotFoundError: No module named 'x'",
+            "✘ [ERROR] Could not resolve \"./x\"",
+            "npm error Could not resolve dependency: peer x@2",
+        ] {
             assert!(!is_missing(said.as_bytes()), "{said}");
         }
     }

@@ -118,12 +118,10 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         path: "channel.NAME.streaming",
-        kind: Kind::Word(&["off", "draft", "edit", "progress"]),
+        kind: Kind::Word(&["off", "edit"]),
         preset: Preset::Text("edit"),
         seen_by: &[Telegram],
-        means: "How an answer is shown while it comes. `off`: at the end. `draft`: as the platform's own draft where it \
-                has one, otherwise as `edit`. `edit`: one message is edited. `progress`: the names of tools, and the \
-                answer at the end.",
+        means: "How an answer is shown while it comes. `off`: at the end. `edit`: one message is edited.",
     },
     Key {
         path: "channel.NAME.typing",

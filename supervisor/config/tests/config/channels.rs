@@ -51,6 +51,7 @@ fn the_faults_of_a_channel_are_named_with_their_place() {
         (format!("{BASE}allow = ['@ann']"), "the platform's own id"),
         (format!("{BASE}agent = 'helpr'\n[agent.helper]"), "nearest is helper"),
         (format!("{BASE}base_url = 'http://127.0.0.1:1'"), "127.0.0.1:1 is this machine"),
+        (format!("{BASE}base_url = 'https://a.b/__cordon_secret__'"), "a place of its own for the secret"),
         (format!("{BASE}[credproxy]\nprovider = 'none'"), "a channel needs credproxy"),
     ] {
         let said = check(&text).map(|_| ()).unwrap_err();

@@ -3,7 +3,7 @@
 use crate::common::{all, check, check_in, machine};
 
 const USER: &str =
-    "1 to 64 ASCII letters, digits, `-` and `_`, a letter or digit first, and not digits alone";
+    "1 to 64 ASCII letters, digits, `-`, `_`, `.` and `@`, a letter or digit first, and not digits alone";
 
 #[test]
 fn users_are_checked_against_each_other_and_against_the_hosts_own_ids() {

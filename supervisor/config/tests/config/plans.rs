@@ -446,6 +446,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "channel.NAME.guest_messages",
             "channel.c = { platform = 'telegram', secret = 's', guest_messages = 1 }",
         ),
+        ("channel.NAME.approve", "channel.c = { platform = 'telegram', secret = 's', approve = 'own' }"),
         ("channel.NAME.streaming", "channel.c = { platform = 'telegram', secret = 's', streaming = 'off' }"),
         ("channel.NAME.typing", "channel.c = { platform = 'telegram', secret = 's', typing = false }"),
         ("service.NAME.base_url", "service.q = { base_url = 'https://a.c' }"),
