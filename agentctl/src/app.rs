@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::link::Link;
 use crate::out::Out;
+use crate::places;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -53,8 +54,7 @@ fn link(named: Option<PathBuf>) -> Link {
 
 /// The sockets of a host that a user runs: in the runtime folder, or in the state folder without one.
 fn user_sockets() -> impl Iterator<Item = PathBuf> {
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
-    let runtime = of("XDG_RUNTIME_DIR").map(|folder| folder.join("cordon/control.sock"));
-    runtime.into_iter().chain(state.map(|folder| folder.join("cordon/run/cordon/control.sock")))
+    let runtime = places::named("XDG_RUNTIME_DIR").map(|folder| folder.join("cordon/control.sock"));
+    let state = places::user_state().map(|folder| folder.join("run/cordon/control.sock"));
+    runtime.into_iter().chain(state)
 }

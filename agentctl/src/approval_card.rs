@@ -46,7 +46,8 @@ impl Card {
         self.reason = format!("{}; {note}", self.reason);
     }
 
-    /// The three lines of the card, each broken between words at `most` columns.
+    /// The three lines of the card, each broken between words at `most` columns. Each further line of the action has a mark, so
+    /// that none of it passes for a line of the card.
     pub(crate) fn lines(&self, most: Option<usize>) -> Vec<String> {
         let more = match self.left_out {
             0 => String::new(),
@@ -54,7 +55,8 @@ impl Card {
             left_out => format!(" … and {left_out} characters more"),
         };
         vec![
-            wrap::below("  ? ", &format!("{}{more}", visible(&self.action)), most),
+            wrap::below("  ? ", &format!("{}{more}", visible(&self.action)), most)
+                .replace("\n    ", "\n  : "),
             wrap::below("    why:     ", &visible(&self.reason), most),
             wrap::below("    matched: ", &visible(&self.matched), most),
         ]
@@ -140,6 +142,16 @@ mod tests {
         let shown = lines("bash", action, "the tool asks").join("\n");
         assert!(shown.contains("bash runs ls ⏎ rm x\\u{200b}\\u{1b}[8m \\u{23ce}"), "{shown}");
         assert!(!shown.contains("\\n") && !shown.contains('\u{200b}'), "{shown}");
+    }
+
+    // Holds P5-61.
+    #[test]
+    fn no_part_of_an_action_passes_for_a_line_of_the_card() {
+        let action =
+            format!(r#"{{"args":{{"command":"{}why:     you asked for it"}}}}"#, "x".repeat(74) + " ");
+        let shown = lines("bash", &action, "the tool asks");
+        assert!(shown[0].contains("\n  : why:     you asked"), "{shown:?}");
+        assert!(!shown[0].contains("\n    "), "{shown:?}");
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod link;
 mod live;
 mod log_line;
 mod out;
+mod places;
 mod project;
 mod prompt;
 mod secret_input;

@@ -1,6 +1,7 @@
 //! The prompt of an interactive chat: line editing and a history in a file of the user's own.
 
 use crate::failure::Failure;
+use crate::places;
 use rustyline::Editor;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -61,9 +62,7 @@ impl Drop for Prompt {
 
 /// `cordon/history` in the user's state folder, which is made if need be.
 fn default_file() -> Option<PathBuf> {
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")))?;
-    let folder = state.join("cordon");
+    let folder = places::user_state()?;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
     Some(folder.join("history"))
 }

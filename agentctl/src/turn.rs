@@ -157,8 +157,8 @@ async fn waiting(app: &App, session: &str) -> String {
         return still();
     }
     let Ok(host) = host::status(app).await else { return still() };
-    let away = host.processes.iter().filter(|process| process.state.as_str() != "ready");
-    let away: Vec<String> = away.map(|process| format!("{} is {}", process.name, process.state)).collect();
+    let away: Vec<String> =
+        host::degraded(&host).map(|process| format!("{} is {}", process.name, process.state)).collect();
     if !away.is_empty() {
         return format!("waiting: {}", away.join(", "));
     }

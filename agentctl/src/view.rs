@@ -295,7 +295,7 @@ pub(crate) fn report(report: &Report) -> Value {
         "broken_at": report.broken_at,
         "fault": report.fault,
         "head": hex(&report.head),
-        "late": report.late.map(|late| json!({ "entries": late.entries, "since_ms": late.since_ms })),
+        "late": report.late,
     })
 }
 

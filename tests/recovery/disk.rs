@@ -17,10 +17,6 @@ fn state_of(host: &Host) -> Value {
     host.json(&["status"])["host"].clone()
 }
 
-fn becomes(host: &Host, state: &str) {
-    host.wait_for(&format!("the host is {state}"), || state_of(host)["state"] == state);
-}
-
 fn refused(value: &Value) -> String {
     assert_eq!((&value["ok"], &value["error"]["type"]), (&json!(false), &json!("no_room")), "{value}");
     text(&value["error"], "message")
@@ -68,7 +64,7 @@ fn below_the_reserve_nothing_new_begins_and_room_alone_heals_it() {
     host.wait_for("its model was asked", || host.recorded("model_decided").len() > asked);
 
     disk.fill(5 * MIB);
-    becomes(&host, "degraded");
+    host.becomes("degraded");
     let reason = text(&state_of(&host), "reason");
     assert!(reason.starts_with("disk: ") && reason.ends_with("MiB free, 8 are kept"), "{reason}");
     assert_eq!(host.json(&["status"])["degraded"], json!([]), "every process is well");
@@ -90,7 +86,7 @@ fn below_the_reserve_nothing_new_begins_and_room_alone_heals_it() {
     begins_nothing(&host);
 
     disk.empty();
-    becomes(&host, "ready");
+    host.becomes("ready");
     assert_eq!(waits.ended()["end"], "answered");
     assert_eq!(host.chat("s", "read ledger").matches("once").count(), 1);
     assert!(host.chat("t", "recall disk low").contains("before the disk"));
@@ -123,7 +119,7 @@ fn a_jail_that_fills_the_disk_is_ended_in_time_and_no_other_is() {
     assert_eq!(ended.status.code(), Some(153), "{said}");
     assert!(said.contains("it took of the disk what the host keeps free"), "{said}");
     assert!(disk.free() > MIB, "{} bytes are left", disk.free());
-    becomes(&host, "degraded");
+    host.becomes("degraded");
     begins_nothing(&host);
     let by = stands_by.wait_with_output().unwrap();
     assert_eq!(
@@ -140,7 +136,7 @@ fn a_jail_that_fills_the_disk_is_ended_in_time_and_no_other_is() {
         fs::read_dir(disk.state().join("runner")).unwrap().flatten().map(|it| it.path()).collect();
     left.retain(|folder| folder.join("f1").exists());
     fs::remove_dir_all(&left[0]).unwrap();
-    becomes(&host, "ready");
+    host.becomes("ready");
     assert_eq!(host.chat("s", "echo: x"), "x");
 }
 
@@ -207,7 +203,7 @@ fn a_host_that_starts_below_its_reserve_is_degraded_and_refuses() {
     };
     let mut first = start(more).launch();
     first.wait_for("it has begun", || first.socket().exists() && first.try_status().is_some());
-    becomes(&first, "degraded");
+    first.becomes("degraded");
     assert!(refused(&first.ask(&["chat", "--session", "s", "-m", "echo: x"])).contains(&more.to_string()));
     assert_eq!(first.json(&["message", "list"])["messages"], json!([]));
     assert_eq!(first.stop(), Some(0));
@@ -225,7 +221,7 @@ fn a_self_test_that_a_full_disk_prevented_is_made_once_there_is_room() {
     let setup = Setup::default().config("[host]\ndisk_reserve = 32\n").state(&disk.state());
     let mut host = setup.programs(programs.path()).launch();
     host.wait_for("it has begun", || host.socket().exists() && host.try_status().is_some());
-    becomes(&host, "degraded");
+    host.becomes("degraded");
     thread::sleep(Duration::from_secs(1));
     assert_eq!(state_of(&host)["self_check"], "pending", "{}", host.log());
     fs::set_permissions(programs.path().join("jail-probe"), PermissionsExt::from_mode(0o755)).unwrap();

@@ -42,10 +42,6 @@ fn check(host: &Host) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn becomes(host: &Host, state: &str) {
-    host.wait_for(&format!("the host is {state}"), || host.json(&["status"])["host"]["state"] == state);
-}
-
 /// The workspace of this session, which has ended.
 fn workspace_of(host: &Host, file: &str) -> String {
     let folder = folder_with(host, file).unwrap();
@@ -73,7 +69,7 @@ fn a_jail_that_takes_the_inodes_is_ended_and_removing_its_files_heals() {
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(said.contains("it took of the disk what the host keeps free"), "{:?} {said}", ended.status);
     assert!(disk.free_inodes() > 0 && disk.free_inodes() < RESERVE, "{} are free", disk.free_inodes());
-    becomes(&host, "degraded");
+    host.becomes("degraded");
     let (status, message) = room(&host);
     assert!(status == "fail" && message.contains("inodes are free"), "{status}: {message}");
     let refused = host.ask(&["chat", "--session", "new", "-m", "echo: x"]);
@@ -92,7 +88,7 @@ fn a_jail_that_takes_the_inodes_is_ended_and_removing_its_files_heals() {
     let _ = host.json(&["session", "end", "fills"]);
     let _ = host.json(&["workspace", "remove", &id]);
     host.wait_for("its files are gone", || folder_with(&host, "first").is_none());
-    becomes(&host, "ready");
+    host.becomes("ready");
     assert_eq!(host.chat("s", "echo: x"), "x");
     assert_eq!(host.json(&["audit", "verify"])["ok"], true);
 }

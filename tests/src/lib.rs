@@ -352,6 +352,11 @@ impl Host {
         }
     }
 
+    /// Waits until the whole host is in this state.
+    pub fn becomes(&self, state: &str) {
+        self.wait_for(&format!("the host is {state}"), || self.json(&["status"])["host"]["state"] == state);
+    }
+
     /// Stops it as systemd would, and gives its exit status.
     pub fn stop(&mut self) -> Option<i32> {
         signal(self.agentd(), nix::sys::signal::Signal::SIGTERM);

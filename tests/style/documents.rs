@@ -35,7 +35,7 @@ fn every_file_and_test_that_a_document_names_exists() {
     let mut faults = Vec::new();
     for source::File { path, text } in documents() {
         for (line, name) in quoted(&text) {
-            if name.contains(".rs::") && name.contains('/') {
+            if specification::is_reference(name) {
                 faults
                     .extend(specification::check(name).err().map(|fault| format!("{path}:{line}: {fault}")));
             } else if is_path(name) && !source::exists(name) {

@@ -35,22 +35,7 @@ const RUN_BY_ANOTHER: &[(&str, &str)] = &[
 
 /// Lines before the file's own tests; a file that holds nothing but tests has none.
 fn program_lines(file: &File) -> usize {
-    if is_test(&file.path) {
-        return 0;
-    }
-    let lines: Vec<&str> = file.text.lines().collect();
-    let tests = lines
-        .windows(2)
-        .position(|pair| pair.first() == Some(&"#[cfg(test)]") && opens_a_module(pair.last()));
-    tests.unwrap_or(lines.len())
-}
-
-fn opens_a_module(line: Option<&&str>) -> bool {
-    line.is_some_and(|line| line.contains("mod ") && line.ends_with('{'))
-}
-
-fn is_test(path: &str) -> bool {
-    path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "testing.rs"))
+    if source::is_test(&file.path) { 0 } else { source::program_lines(&file.text) }
 }
 
 #[test]
@@ -73,7 +58,7 @@ fn no_file_is_long_without_a_reason() {
         if program <= BOUND && reason {
             faults.push(format!("{path} has only {program} lines: take it off the list"));
         }
-        if is_test(path) && all > TEST_BOUND {
+        if source::is_test(path) && all > TEST_BOUND {
             faults.push(format!("{path} has {all} lines of tests"));
         }
     }

@@ -7,9 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Modules that a cycle may have.
 const BOUND: usize = 3;
 
-/// Larger cycles that are there still: crate, folder, modules. The list only shrinks.
-const CYCLES: &[(&str, &str, usize)] = &[];
-
 /// The path of a module from its crate's root.
 type Module = Vec<String>;
 
@@ -34,9 +31,7 @@ fn crates() -> BTreeMap<String, Vec<File>> {
 
 fn is_of_tests(within: &str) -> bool {
     let name = within.rsplit('/').next().unwrap_or_default();
-    within.starts_with("tests/")
-        || within.contains("/tests/")
-        || ["tests.rs", "testing.rs", "bench.rs", "build.rs"].contains(&name)
+    source::is_test(within) || ["bench.rs", "build.rs"].contains(&name)
 }
 
 /// The module that a file below `src` is.
@@ -74,12 +69,7 @@ fn tokens(code: &str) -> Vec<Token> {
 /// The program of a file: without its tests, comments and literals.
 fn program(text: &str) -> String {
     let code = source::parts(text).code;
-    let lines: Vec<&str> = code.lines().collect();
-    let opens = |line: &&str| line.starts_with("mod ") && line.ends_with('{');
-    let tests = lines
-        .windows(2)
-        .position(|pair| pair.first() == Some(&"#[cfg(test)]") && pair.last().is_some_and(opens));
-    lines.get(..tests.unwrap_or(lines.len())).unwrap_or_default().join("\n")
+    code.lines().take(source::program_lines(&code)).collect::<Vec<_>>().join("\n")
 }
 
 /// Every path of the crate that this code of the module `here` names, with its line.
@@ -186,28 +176,20 @@ fn places(edges: &Edges, cycle: &BTreeSet<&str>) -> String {
 
 #[test]
 fn no_modules_of_a_crate_import_each_other_in_a_large_cycle() {
-    let mut exceptions: Vec<(&str, &str, usize)> = CYCLES.to_vec();
     let mut faults = String::new();
     for (name, files) in crates() {
         for (above, edges) in graphs(&name, &files) {
             let folder = [vec!["src".to_owned()], above].concat().join("/");
             for cycle in cycles(&edges) {
-                let size = cycle.len();
-                let known = exceptions.iter().position(|it| *it == (name.as_str(), folder.as_str(), size));
-                match known {
-                    Some(at) => drop(exceptions.remove(at)),
-                    None => {
-                        faults += &format!(
-                            "a cycle of {size} modules in {name}/{folder}: {cycle:?}\n{}\n",
-                            places(&edges, &cycle)
-                        );
-                    }
-                }
+                faults += &format!(
+                    "a cycle of {} modules in {name}/{folder}: {cycle:?}\n{}\n",
+                    cycle.len(),
+                    places(&edges, &cycle)
+                );
             }
         }
     }
-    assert!(faults.is_empty(), "{faults}and in the list, but not in the tree: {exceptions:?}");
-    assert!(exceptions.is_empty(), "take these cycles off the list, which are gone: {exceptions:?}");
+    assert!(faults.is_empty(), "{faults}");
 }
 
 #[test]

@@ -49,6 +49,21 @@ pub(crate) fn exists(path: &str) -> bool {
     tests::repository().join(path).exists()
 }
 
+/// Returns whether a file holds nothing but tests, by its path.
+pub(crate) fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "testing.rs"))
+}
+
+/// The number of lines before the tests with which a file ends.
+pub(crate) fn program_lines(text: &str) -> usize {
+    let lines: Vec<&str> = text.lines().collect();
+    let opens = |line: &&str| line.contains("mod ") && line.ends_with('{');
+    let tests = lines
+        .windows(2)
+        .position(|pair| pair.first() == Some(&"#[cfg(test)]") && pair.last().is_some_and(opens));
+    tests.unwrap_or(lines.len())
+}
+
 /// Rust text told apart. Each part has the line breaks of the whole, so that line numbers hold.
 #[derive(Default)]
 pub(crate) struct Parts {

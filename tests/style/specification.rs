@@ -33,10 +33,14 @@ pub(crate) fn check(reference: &str) -> Result<(), String> {
     Err(format!("{path}: {name} is no test"))
 }
 
-/// Every reference `FILE::TEST` in a text: in backticks, the file with a folder.
+/// Returns whether a text is a reference `FILE::TEST`, the file with a folder.
+pub(crate) fn is_reference(text: &str) -> bool {
+    text.contains(".rs::") && text.contains('/')
+}
+
+/// Every reference in backticks in a text.
 pub(crate) fn references(text: &str) -> Vec<&str> {
-    let quoted = text.split('`').skip(1).step_by(2);
-    quoted.filter(|it| it.contains(".rs::") && it.contains('/')).collect()
+    text.split('`').skip(1).step_by(2).filter(|it| is_reference(it)).collect()
 }
 
 fn halves() -> (String, String) {

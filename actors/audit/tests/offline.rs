@@ -12,7 +12,7 @@ mod log;
 
 use audit::bench;
 use ipc_proto::audit::{Action, Event, Result3};
-use log::{Log, json, run};
+use log::{Log, entries, flip, json, run};
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -296,14 +296,33 @@ fn a_file_that_is_no_checkpoint_is_named_and_left_alone() {
     }
 }
 
+fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    u64::try_from(now.as_millis()).unwrap()
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_is_a_fault_and_not_also_late() {
+    let log = Log::new();
+    log.append(3);
+    let mut killed = bench::Log::open(log.folder()).unwrap();
+    killed.append(now(), [Event::new(Action::TurnStarted, Result3::Success)]).unwrap();
+    killed.kill();
+    let tail = log.path("tile/entries/000.tail");
+    let last = entries(&fs::read(&tail).unwrap()).into_iter().rfind(|range| !range.is_empty()).unwrap();
+    flip(&tail, last.start);
+    let (code, found) = log.verify(&[]);
+    assert_eq!((code, found["error"]["type"].as_str()), (1, Some("edited")), "{found}");
+    assert!(found.get("late").is_none(), "{found}");
+}
+
 // Holds P6-30.
 #[test]
 fn entries_without_a_signature_for_too_long_are_a_warning() {
     let log = Log::new();
     log.append(10);
     assert!(log.verify(&[]).1.get("late").is_none(), "signed entries are never late");
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-    let (now, old) = (u64::try_from(now).unwrap(), 20_000 * DAY);
+    let (now, old) = (now(), 20_000 * DAY);
     let event = || Event::new(Action::TurnStarted, Result3::Success);
     let mut killed = bench::Log::open(log.folder()).unwrap();
     killed.append(now, [event()]).unwrap();

@@ -24,19 +24,34 @@ pub(crate) fn fits(
     tool: &str,
     args: &Map<String, Value>,
 ) -> Result<(), String> {
-    if !calls(tool) {
-        return Ok(());
-    }
+    if calls(tool) { request(services, agent, tool, args, None).map(drop) } else { Ok(()) }
+}
+
+/// The request of a call that the agent may make. The error names the valid services, verbs and paths.
+pub(crate) fn request(
+    services: &BTreeMap<String, Service>,
+    agent: &str,
+    tool: &str,
+    args: &Map<String, Value>,
+    call: Option<&ToolCall>,
+) -> Result<Request, String> {
+    let service = own(services, agent, tool, text(args, "service"));
+    service.and_then(|service| built(service, args, call)).map_err(|why| format!("{tool}: {why}"))
+}
+
+/// The service of this name, if the agent may call it by this tool.
+fn own<'a>(
+    services: &'a BTreeMap<String, Service>,
+    agent: &str,
+    tool: &str,
+    name: &str,
+) -> Result<&'a Service, String> {
     let own = |service: &Service| of(service, tool, agent);
-    let Some(service) = services.get(text(args, "service")).filter(|service| own(service)) else {
+    services.get(name).filter(|service| own(service)).ok_or_else(|| {
         let names: Vec<&str> =
             services.iter().filter(|(_, service)| own(service)).map(|(name, _)| name.as_str()).collect();
-        return Err(format!(
-            "{tool}: there is no such service for this agent; there are {}",
-            names.join(", ")
-        ));
-    };
-    built(service, args, None).map(drop).map_err(|why| format!("{tool}: {why}"))
+        format!("there is no such service for this agent; there are {}", names.join(", "))
+    })
 }
 
 /// A tool's description for the model, with the services that this agent may call by it.
@@ -63,11 +78,7 @@ fn of(service: &Service, tool: &str, agent: &str) -> bool {
 }
 
 /// The request, with a placeholder for the secret. `call` identifies the request for a service that takes an idempotency key.
-pub(crate) fn built(
-    service: &Service,
-    args: &Map<String, Value>,
-    call: Option<&ToolCall>,
-) -> Result<Request, String> {
+fn built(service: &Service, args: &Map<String, Value>, call: Option<&ToolCall>) -> Result<Request, String> {
     let verb = verb(text(args, "method"));
     let path = text(args, "path");
     if !service.verbs.contains(&verb) {

@@ -5,7 +5,6 @@ mod edit;
 mod group;
 
 use crate::app::{App, Outcome};
-use crate::commands::setup::place;
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::Name;
@@ -178,9 +177,4 @@ async fn test(app: &App, name: &Name) -> Outcome {
     };
     app.out.done(json!({ "channel": document(&info), "accepted": well }), &sentence)?;
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// The command that has the host read its configuration again.
-fn restart() -> &'static str {
-    place::restart()
 }

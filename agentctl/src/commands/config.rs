@@ -2,7 +2,7 @@
 
 use crate::app::{App, Outcome};
 use crate::failure::CONFIGURATION;
-use crate::{host, sibling};
+use crate::{host, places, sibling};
 use serde_json::json;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -40,14 +40,21 @@ pub(crate) async fn run(app: &App, config: Config) -> Outcome {
     check(app, &file)
 }
 
+/// The configuration to change: the named one, else the one that the running host reads, else the usual one.
+pub(crate) async fn file(app: &App, named: Option<PathBuf>) -> PathBuf {
+    match named {
+        Some(file) => file,
+        None => host::status(app).await.ok().and_then(|host| host::config(&host)).unwrap_or_else(usual),
+    }
+}
+
 /// The configuration that agentd reads by default: the system's if that is installed and this is root, else the user's own.
 pub(crate) fn usual() -> PathBuf {
     if is_system() {
         return PathBuf::from(SYSTEM);
     }
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = of("XDG_CONFIG_HOME").or_else(|| Some(of("HOME")?.join(".config")));
-    folder.unwrap_or_else(|| PathBuf::from("/")).join("cordon/cordon.toml")
+    let folder = places::of_user("XDG_CONFIG_HOME", ".config");
+    folder.unwrap_or_else(|| PathBuf::from("/cordon")).join("cordon.toml")
 }
 
 /// Returns true if the usual configuration is the system's.
@@ -66,14 +73,14 @@ fn check(app: &App, file: &Path) -> Outcome {
     if output.status.success() {
         let sentence =
             if output_text.is_empty() { format!("{} is valid", file.display()) } else { output_text };
-        return Ok(app.out.done(json!({ "file": file }), &sentence)?);
+        return Ok(app.out.done(json!({ "file": file.to_string_lossy() }), &sentence)?);
     }
     if app.out.json {
         let mistakes: Vec<&str> = output_text.lines().collect();
         app.out.json_line(&json!({
             "ok": false,
             "error": { "type": "configuration", "message": output_text },
-            "file": file,
+            "file": file.to_string_lossy(),
             "mistakes": mistakes,
         }))?;
     } else {

@@ -1,6 +1,7 @@
 //! `agentctl curator`: the queue of background work for models. `agentctl memory show` shows the subject of a memory's job.
 
 use crate::app::{App, Outcome};
+use crate::arguments::named;
 use crate::failure::Failure;
 use crate::{edit, text, view};
 use ipc_proto::Text;
@@ -83,11 +84,6 @@ pub(crate) enum Curator {
     },
     /// Look for new work now
     Run,
-}
-
-/// Parses a name of the interface.
-fn named<T: serde::de::DeserializeOwned>(word: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
 }
 
 /// Parses a text that is not empty.
@@ -294,9 +290,9 @@ async fn show(app: &App, id: &str) -> Outcome {
     let more = [("about", info.about.to_string()), ("reason", info.reason.to_string())];
     facts.extend(more.into_iter().filter(|(_, value)| !value.is_empty()));
     app.out.pairs(&facts)?;
-    for named in [job.prompt.as_str(), job.answer.as_str()].into_iter().filter(|named| !named.is_empty()) {
+    for text in [job.prompt.as_str(), job.answer.as_str()].into_iter().filter(|text| !text.is_empty()) {
         app.out.line("")?;
-        for line in named.lines() {
+        for line in text.lines() {
             app.out.line(line)?;
         }
     }

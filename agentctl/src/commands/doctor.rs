@@ -19,7 +19,7 @@ use crate::app::{App, Outcome};
 use crate::commands::attest;
 use crate::commands::setup::is_same;
 use crate::failure::Failure;
-use crate::{host, text};
+use crate::{host, places, text};
 use ipc_proto::control::HostStatus;
 use manifest::Process;
 use serde_json::{Value, json};
@@ -28,9 +28,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The state directory of the system's host.
-const SYSTEM_STATE: &str = "/var/lib/cordon";
-/// Its configuration.
+/// The configuration of the system's host.
 const SYSTEM_CONFIG: &str = "/etc/cordon/cordon.toml";
 
 /// `doctor`.
@@ -142,19 +140,18 @@ impl Scene {
 }
 
 fn of_user(variable: &str, beneath_home: &str) -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || set("HOME").unwrap_or_else(|| PathBuf::from("/")).join(beneath_home);
-    set(variable).unwrap_or_else(home).join("cordon")
+    let without_home = || Path::new("/").join(beneath_home).join("cordon");
+    places::of_user(variable, beneath_home).unwrap_or_else(without_home)
 }
 
 /// agentd's state directory by default: for root the system's, since its unit starts it.
 fn usual_state(own: u32) -> PathBuf {
-    if own == 0 { PathBuf::from(SYSTEM_STATE) } else { of_user("XDG_STATE_HOME", ".local/state") }
+    if own == 0 { PathBuf::from(places::SYSTEM_STATE) } else { of_user("XDG_STATE_HOME", ".local/state") }
 }
 
 /// The configuration of a host at its usual place. Another host's configuration may be anywhere.
 fn usual_config(state: &Path, own: u32) -> Option<PathBuf> {
-    let file = if state == Path::new(SYSTEM_STATE) {
+    let file = if state == Path::new(places::SYSTEM_STATE) {
         PathBuf::from(SYSTEM_CONFIG)
     } else if state == usual_state(own) {
         of_user("XDG_CONFIG_HOME", ".config").join("cordon.toml")

@@ -1,4 +1,4 @@
-//! `agentctl events`: the eight named events of the router, starts and stops of processes, and refused attempts.
+//! `agentctl events`: the named events of the router, starts and stops of processes, and refused attempts.
 //!
 //! Process events are the differences of two readings of the state: a process that was restarted in between has a higher
 //! count of starts.
@@ -122,18 +122,24 @@ async fn all(app: &App, after: &mut u64) -> Result<Vec<NamedEvent>, Failure> {
 
 /// Violations on the record from this entry on. While the record cannot be read there are none; they are shown later.
 async fn violations(app: &App, from: &mut u64) -> Vec<Record> {
-    let mut tried = Vec::new();
+    // Entries that are appended after this come with the next call; those before it are looked at once.
+    let ask = async |c: ControlClient, cx: Context| c.audit_stats(cx).await;
+    let Ok(Ok(stats)) = app.link.once(&method::audit_stats, &ask).await else { return Vec::new() };
+    let mut tried: Vec<Record> = Vec::new();
     for action in [Action::ProcessViolation, Action::SandboxViolation] {
         let filter = Filter { action: Some(action), ..Filter::default() };
         let mut next = Some(*from);
         while let Some(index) = next {
             let ask = async |c: ControlClient, cx: Context| c.audit_query(cx, index, filter.clone()).await;
-            let Ok(Ok(page)) = app.link.once(&method::audit_query, &ask).await else { break };
+            let Ok(Ok(page)) = app.link.once(&method::audit_query, &ask).await else {
+                return Vec::new();
+            };
             next = page.next;
             tried.extend(page.records);
         }
     }
-    *from = tried.iter().map(|record| record.index + 1).max().unwrap_or(*from);
+    tried.retain(|record| record.index < stats.entries);
+    *from = stats.entries;
     tried
 }
 

@@ -154,7 +154,7 @@ fn print(app: &App, name: &Name, line: &LogLine, single: bool) -> std::io::Resul
     } else if single {
         app.out.line(&line.text)
     } else {
-        app.out.line(&format!("{:<10}{}", name.as_str(), line.text))
+        app.out.line(&format!("{:<9} {}", name.as_str(), line.text))
     }
 }
 

@@ -101,7 +101,7 @@ pub(crate) enum Memory {
         #[arg(long, value_name = "COUNT", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=100))]
         limit: u16,
         /// The ranking: words, meaning, fused, weighted or plain; words without --embedder, fused with it
-        #[arg(long, value_name = "MANNER", value_parser = named::<Manner>)]
+        #[arg(long, value_name = "MANNER", value_parser = crate::arguments::named::<Manner>)]
         by: Option<Manner>,
         /// The folder of a sentence model that makes the vectors of turns and questions
         #[arg(long, value_name = "DIR")]
@@ -247,13 +247,6 @@ fn tag(word: &str) -> Result<Name, String> {
         return Err("a tag is a word".to_owned());
     }
     Name::new(word).map_err(|why| why.to_string())
-}
-
-/// Parses a value by its name on the wire.
-fn named<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, String> {
-    let known = serde_json::from_value(name.into());
-    // serde's error for an unknown name lists the known ones.
-    known.map_err(|error: serde_json::Error| error.to_string())
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn document(info: &PairingInfo) -> Value {
     })
 }
 
-/// Lists pairings. Anybody can choose any display name, so it is shown in quotes.
+/// Lists pairings. Anybody can choose any display name, so it is shown in quotes and hides no character.
 async fn list(app: &App) -> Outcome {
     let found = app.link.ask(&method::pairings, async |c, cx| c.pairings(cx).await).await?;
     let head = ["CHANNEL", "IDENTITY", "STATE", "ASKED", "UNTIL", "CALLS ITSELF"];
@@ -74,7 +74,7 @@ async fn list(app: &App) -> Outcome {
             state(info.state).to_owned(),
             text::utc(info.asked_ms),
             text::utc(info.until_ms),
-            format!("\"{}\"", info.display),
+            format!("\"{}\"", text::exact(&info.display)),
         ]
     })?)
 }

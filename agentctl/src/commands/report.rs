@@ -70,7 +70,7 @@ pub(crate) async fn report(app: &App, report: &Report) -> Outcome {
     written.map_err(|cause| Failure::File { path: file.clone(), cause })?;
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
     let sentence = format!("{} holds {}; read it before you hand it on", file.display(), names.join(", "));
-    Ok(app.out.done(json!({ "file": file, "members": names }), &sentence)?)
+    Ok(app.out.done(json!({ "file": file.to_string_lossy(), "members": names }), &sentence)?)
 }
 
 async fn collect(app: &App, report: &Report) -> Vec<Member> {

@@ -2,7 +2,8 @@
 //! go as JSON lines to standard output; this process reads neither.
 
 use crate::app::Outcome;
-use crate::sibling;
+use crate::arguments::named;
+use crate::{sibling, view};
 use ipc_proto::scanner::{Direction, Profile};
 use std::ffi::OsStr;
 
@@ -22,18 +23,8 @@ pub(crate) struct Scan {
 
 /// Judges every line of standard input `{"text":…}`.
 pub(crate) fn scan(scan: &Scan) -> Outcome {
-    let (direction, profile) = (name(scan.direction), name(scan.profile));
+    let (direction, profile) = (view::word(scan.direction), view::word(scan.profile));
     let options = ["--direction", direction.as_str(), "--profile", profile.as_str()];
     let words = ["--offline", "scan"].into_iter().chain(options).map(OsStr::new);
     sibling::stream(PROGRAM, &words.collect::<Vec<_>>())
-}
-
-/// A value by the name that it has in configuration and on the wire.
-fn named<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json::Error> {
-    serde_json::from_value(name.into())
-}
-
-/// That name.
-fn name<T: serde::Serialize>(value: T) -> String {
-    serde_json::to_value(value).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }

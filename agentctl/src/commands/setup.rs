@@ -25,7 +25,7 @@ pub(crate) use place::is_same;
 use provider::Provider;
 use serde_json::{Value, json};
 use std::io::{self, BufRead};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -326,8 +326,10 @@ impl Done {
             }),
             _ => Value::Null,
         };
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         json!({
-            "config": self.config, "host_reads": self.other, "backup": self.backup, "provider": self.provider.name,
+            "config": text(&self.config), "host_reads": self.other.as_deref().map(text),
+            "backup": self.backup.as_deref().map(text), "provider": self.provider.name,
             "model": self.model,
             "secret": self.provider.secret().map(|(name, _)| name), "stored": self.stored,
             "reaches": [self.provider.at], "price": price, "test": tested,

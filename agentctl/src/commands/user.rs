@@ -44,8 +44,8 @@ pub(crate) struct Add {
     /// A uid of this user; may be given again. By default the uid of the login of this name
     #[arg(long = "uid", value_name = "UID")]
     uids: Vec<u32>,
-    /// A `channel:platform-id` of this user; may be given again
-    #[arg(long = "identity", value_name = "CHANNEL:ID", value_parser = crate::arguments::text::<256>)]
+    /// An identity of a messenger of this user, such as telegram:main:1234; may be given again
+    #[arg(long = "identity", value_name = "PLATFORM:CHANNEL:ID", value_parser = crate::arguments::text::<256>)]
     identities: Vec<Text<256>>,
 }
 
@@ -134,7 +134,8 @@ fn uids_of(add: &Add, login: impl FnOnce(&str) -> Option<u32>) -> Result<Vec<u32
     let name = &add.name;
     let nobody = || {
         Failure::Usage(format!(
-            "{name} is no login of this machine, so nobody could be this user: give --uid N, or --identity CHANNEL:ID"
+            "{name} is no login of this machine, so nobody could be this user: give --uid N, or --identity \
+             PLATFORM:CHANNEL:ID"
         ))
     };
     login(name).map(|uid| vec![uid]).ok_or_else(nobody)
@@ -161,10 +162,12 @@ async fn add(app: &App, add: Add) -> Outcome {
 
 /// The user in a sentence: the name, the role, and by which uids and identities it is known.
 fn described(user: &UserInfo) -> String {
-    let by = match (uids(user), identities(user)) {
-        (uids, identities) if uids.is_empty() => identities,
-        (uids, identities) if identities.is_empty() => format!("uid {uids}"),
-        (uids, identities) => format!("uid {uids}, {identities}"),
+    let (uids, identities) = (uids(user), identities(user));
+    let by = match (uids.is_empty(), identities.is_empty()) {
+        (true, true) => "by no uid and no identity".to_owned(),
+        (true, false) => identities,
+        (false, true) => format!("uid {uids}"),
+        (false, false) => format!("uid {uids}, {identities}"),
     };
     format!("{}, {} ({by})", user.name, view::word(user.role))
 }

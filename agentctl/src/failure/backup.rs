@@ -79,6 +79,17 @@ pub(crate) enum Fault {
         /// The newest that is known.
         known: u32,
     },
+    /// An older program made it, in a form that this one does not read.
+    #[error(
+        "an older Cordon made it: its manifest is of version {found}, this one reads {known}; use the older one to \
+         restore it, and make a new backup"
+    )]
+    Older {
+        /// Its version.
+        found: u32,
+        /// The only one that is read.
+        known: u32,
+    },
     /// The record in it does not hold.
     #[error("the record in it does not hold: {0}; use another copy")]
     Record(String),
@@ -102,6 +113,7 @@ impl Fault {
             Self::Missing(_) => "missing",
             Self::Path(_) => "bad_path",
             Self::Newer { .. } => "newer",
+            Self::Older { .. } => "older",
             Self::Record(_) => "record",
         }
     }

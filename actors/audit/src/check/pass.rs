@@ -108,13 +108,12 @@ impl Pass {
         let mut leaves = Vec::with_capacity(256);
         for entry in bundle.entries() {
             leaves.push(hash::leaf(entry));
-            let head = Head::read(entry);
+            let (index, head) = (first + leaves.len() as u64 - 1, Head::read(entry));
             if let Some(head) = &head {
                 self.gaps.see(head);
                 self.seals.see(head, entry);
+                self.unsigned.see(index, head.time_ms);
             }
-            let index = first + leaves.len() as u64 - 1;
-            self.unsigned.see(index, head.map_or(0, |head| head.time_ms));
             if head.is_none_or(|head| head.index != index)
                 && self.faults.listed.iter().all(|it| it.index < Some(first))
             {

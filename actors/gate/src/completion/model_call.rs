@@ -1,7 +1,7 @@
 //! One model call: started and pulled, its text passed through the scanner to the turn's followers, its calls handed over. When
 //! model restarts in the middle, the reply begins again.
 
-use crate::completion::images;
+use crate::completion::{ended, images};
 use crate::inspection::reply_text::ReplyText;
 use crate::inspection::scan::scan;
 use crate::model::assembly::{Assembly, Step};
@@ -74,9 +74,11 @@ pub(crate) struct Reply {
 /// Takes one model call from the session's quota.
 pub(crate) fn take_quota(gate: &GateContext, context: &TurnContext) -> Result<(), GateError> {
     let limit = context.agent.limits.model_calls_per_hour;
-    let session = context.turn.session;
-    let room = gate.quotas.lock().is_ok_and(|mut quotas| quotas.take(session, limit, Instant::now()));
-    if room { Ok(()) } else { Err(GateError::Quota { what: Name::clip("model calls an hour"), limit }) }
+    if gate.take_quota(context.turn.session, limit) {
+        Ok(())
+    } else {
+        Err(GateError::Quota { what: Name::clip("model calls an hour"), limit })
+    }
 }
 
 /// Starts a model call: within the session's quota, without content that may not go to a model, and on the record first.
@@ -340,15 +342,9 @@ impl ModelCall {
         usage: Usage,
         reason: Option<&str>,
     ) -> Result<(), GateError> {
-        let event = Event::new(Action::ModelEnded, result).about(self.model());
-        let mut event = event.in_turn(context.turn.session, context.turn.id);
-        event.tokens = (usage.input, usage.output);
-        event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let mut event = Event::new(Action::ModelEnded, result).about(self.model());
         event.reason = reason.map(Name::clip);
-        if let Some(disbelieved) = stream::disbelieved(&event, usage) {
-            gate.record(disbelieved).await?;
-        }
-        gate.record(event).await.map(drop)
+        ended::record(gate, context, event, (usage, self.begun)).await
     }
 
     /// Cancels an answer that nobody waits for any more, on the record.

@@ -1,6 +1,7 @@
 //! The plan: the tools that a turn will need. The model is asked for it before anything untrusted is read, from trusted texts
 //! alone: the message and the names of the tools. Any failure gives the empty plan, which is the strictest.
 
+use crate::completion::ended;
 use crate::inspection::display;
 use crate::model::assembly::{Assembly, Step as Assembled};
 use crate::model::budget::{self, Begun, Unpaid};
@@ -161,13 +162,7 @@ impl Planning {
     ) -> Result<(), GateError> {
         let result = if error.is_none() { Result3::Success } else { Result3::Error };
         let event = Event::new(Action::ModelEnded, result).about(&context.agent.model).because("plan");
-        let mut event = event.in_turn(context.turn.session, context.turn.id);
-        event.tokens = (self.assembly.usage.input, self.assembly.usage.output);
-        event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
-        if let Some(disbelieved) = stream::disbelieved(&event, self.assembly.usage) {
-            gate.record(disbelieved).await?;
-        }
-        gate.record(event).await.map(drop)
+        ended::record(gate, context, event, (self.assembly.usage, self.begun)).await
     }
 
     /// Cancels the model's stream.

@@ -172,6 +172,7 @@ async fn approve(
         event.hash = Some(question.hash);
         gate.record(event).await?;
     }
+    context.before_run(&call.released.call.tool);
     let step = Step::Decided { call: question.call, verdict: CallVerdict::Run, record };
     if steps::try_save(gate, context, step).await? != StepOutcome::Durable {
         let note = "the approval ended before it could be used";

@@ -48,15 +48,17 @@ pub(crate) async fn decide(
     };
     let record = record(gate, context, &call, &judged).await?;
     let outcome = match &judged.verdict {
-        CallVerdict::Run => "success",
-        CallVerdict::Refused(_) => "blocked",
-        CallVerdict::Asking(_) => "asked",
+        // A success raises its alert once it has happened.
+        CallVerdict::Run => None,
+        CallVerdict::Refused(_) => Some("blocked"),
+        CallVerdict::Asking(_) => Some("asked"),
     };
-    // A success raises its alert once it has happened, a question and most refusals at once.
-    match &judged.refusal {
-        Some(refusal) if refusal.is_ordinary() => alert_repeated(gate, context, &call.tool, outcome).await?,
-        _ if outcome != "success" => alert(gate, context, &call.tool, outcome).await?,
-        _ => {}
+    match (outcome, &judged.refusal) {
+        (Some(outcome), Some(refusal)) if refusal.is_ordinary() => {
+            alert_repeated(gate, context, &call.tool, outcome).await?;
+        }
+        (Some(outcome), _) => alert(gate, context, &call.tool, outcome).await?,
+        (None, _) => {}
     }
     let released = Released { call, verdict: judged.verdict, record, why: judged.why };
     Ok(DecidedCall { released, question: judged.question })

@@ -1,7 +1,7 @@
 //! Fetches and searches by web: only to addresses that policy permits for this very call. The results are strangers' text.
 
 use crate::decision::verdict;
-use crate::effects::outcome::{Effect, failed};
+use crate::effects::outcome::{Effect, disconnected, failed};
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
 use ipc_proto::credproxy::Header;
@@ -38,7 +38,7 @@ pub(crate) async fn fetch(
     match fetched.await {
         Ok(Ok(page)) => from_stranger(show(&page), &host_of(&page.url)),
         Ok(Err(error)) => failed(&error.to_string()),
-        Err(fault) => disconnected(fault, reads),
+        Err(fault) => disconnected("web", fault, reads),
     }
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn search(gate: &GateContext, args: &Map<String, Value>) -> Eff
     match found.await {
         Ok(Ok(found)) => from_stranger(listed(&found), "search"),
         Ok(Err(error)) => failed(&error.to_string()),
-        Err(fault) => disconnected(fault, true),
+        Err(fault) => disconnected("web", fault, true),
     }
 }
 
@@ -97,24 +97,13 @@ fn method(name: &str) -> Method {
     }
 }
 
-/// The outcome where web went away. A read has failed. The outcome of a write is unknown, and it is not repeated.
-fn disconnected(fault: Fault, reads: bool) -> Effect {
-    tracing::warn!(%fault, "web did not answer");
-    let mut effect = failed("web is not there, or went away");
-    if !reads && fault != Fault::Unreachable {
-        effect.outcome = Outcome::Unknown;
-        crate::turn::replay::UNKNOWN.clone_into(&mut effect.output);
-    }
-    effect
-}
-
 /// The outcome of a fetch that took longer than its tool may.
 pub(crate) fn timed_out(args: &Value) -> Effect {
     let reads = matches!(
         method(args.get("method").and_then(Value::as_str).unwrap_or_default()),
         Method::Get | Method::Head
     );
-    disconnected(Fault::Deadline, reads)
+    disconnected("web", Fault::Deadline, reads)
 }
 
 /// Output with the label of a stranger's text.
@@ -170,7 +159,7 @@ mod tests {
             (Fault::Deadline, false, Outcome::Unknown),
             (Fault::Unreachable, false, Outcome::Error),
         ] {
-            assert_eq!(disconnected(fault, reads).outcome, outcome, "{fault:?} {reads}");
+            assert_eq!(disconnected("web", fault, reads).outcome, outcome, "{fault:?} {reads}");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::turn::context::TurnContext;
 use ipc_proto::ids::MemoryId;
 use ipc_proto::label::Trust;
 use ipc_proto::memory::{Category, Detail, Entry, Fact, Importance, Kind, Observation, Source, SourceType};
-use ipc_proto::tool::{Outcome, ToolCall};
+use ipc_proto::tool::ToolCall;
 use ipc_proto::{List, Name, Text};
 use serde_json::Value;
 
@@ -90,11 +90,6 @@ pub(crate) async fn remove(
 /// Returns true if a tool changes memory.
 pub(crate) fn changes(tool: &str) -> bool {
     matches!(tool, "memory_write" | "memory_revise" | "memory_delete")
-}
-
-/// The outcome of a change that took longer than its tool may. Memory completes what it began, so the outcome is unknown.
-pub(crate) fn timed_out() -> Effect {
-    Effect { outcome: Outcome::Unknown, ..done(crate::turn::replay::UNKNOWN.to_owned(), None) }
 }
 
 /// The kind of entry that the call names, with its own fields.

@@ -58,7 +58,7 @@ pub(crate) async fn query(
     };
     let client = Client::run(&Requester::of(context));
     let answered = find::find(gate, &client, scope(context, args), question).await.map_err(problem)?;
-    let hits = answered.rows.iter().map(|found| (&found.hit.row, Excerpt::Dependencies(&found.hit.snippet)));
+    let hits = answered.rows.iter().map(|found| (&found.hit.row, Excerpt::Match(&found.hit.snippet)));
     let (mut shown, label) = rows::rows(hits);
     if let Value::Array(rows) = &mut shown {
         rows.extend(answered.notes.iter().map(|note| json!({ "note": note.as_str() })));

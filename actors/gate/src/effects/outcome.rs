@@ -1,5 +1,7 @@
 //! The outcome of an effect.
 
+use crate::turn::replay::UNKNOWN;
+use ipc_proto::Fault;
 use ipc_proto::label::Label;
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::Outcome;
@@ -20,6 +22,21 @@ pub(crate) struct Effect {
 /// A failure in the host's own words.
 pub(crate) fn failed(why: &str) -> Effect {
     Effect { outcome: Outcome::Error, ..done(format!("[ERROR] {why}"), None) }
+}
+
+/// An effect that may have happened. It is not repeated.
+pub(crate) fn unknown() -> Effect {
+    Effect { outcome: Outcome::Unknown, ..done(UNKNOWN.to_owned(), None) }
+}
+
+/// The outcome where a process went away. A read has failed. The outcome of a write is unknown.
+pub(crate) fn disconnected(process: &str, fault: Fault, reads: bool) -> Effect {
+    tracing::warn!(%fault, "{process} did not answer");
+    if reads || fault == Fault::Unreachable {
+        failed(&format!("{process} is not there, or went away"))
+    } else {
+        unknown()
+    }
 }
 
 pub(crate) fn done(output: String, label: Option<Label>) -> Effect {

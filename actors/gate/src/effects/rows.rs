@@ -20,7 +20,7 @@ pub(crate) enum Excerpt<'a> {
     /// Its beginning.
     Beginning,
     /// The passage that matched the query.
-    Dependencies(&'a str),
+    Match(&'a str),
 }
 
 /// Rows, and the join of their labels; none without a row.
@@ -79,7 +79,7 @@ fn content<'a>(row: &'a Row, excerpt: Excerpt<'a>) -> (&'a str, bool) {
         Excerpt::Beginning => {
             (content.get(..content.floor_char_boundary(BEGINNING)).unwrap_or_default(), false)
         }
-        Excerpt::Dependencies(snippet) => (snippet, false),
+        Excerpt::Match(snippet) => (snippet, false),
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!((&listed[0]["content"], listed[0].get("more")), (&json!("short"), None));
         assert!(listed[1]["content"].as_str().is_some_and(|part| part.len() <= BEGINNING));
         assert_eq!(listed[1]["tokens"], 500);
-        let (found, _) = rows([(&long, Excerpt::Dependencies("[ä]"))].into_iter());
+        let (found, _) = rows([(&long, Excerpt::Match("[ä]"))].into_iter());
         assert_eq!(found[0]["content"], "[ä]");
         let (whole, _) = rows([(&long, Excerpt::Whole)].into_iter());
         assert_eq!(whole[0]["content"].as_str().map(str::len), Some(3000));

@@ -2,7 +2,7 @@
 //! both ways; and what web does. Each is given up after the time that its capability declares.
 
 use crate::effects::memory_reads::{self, Problem};
-use crate::effects::outcome::{Effect, failed};
+use crate::effects::outcome::{Effect, failed, unknown};
 use crate::effects::{fetch, memory_changes, service_call};
 use crate::services;
 use crate::state::context::GateContext;
@@ -26,7 +26,8 @@ pub(crate) async fn run(
         Ok(effect) => effect,
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetch::timed_out(&args)),
         Err(_) if services::calls(&call.tool) => Ok(service_call::timed_out(&args)),
-        Err(_) if memory_changes::changes(&call.tool) => Ok(memory_changes::timed_out()),
+        // Memory completes what it began.
+        Err(_) if memory_changes::changes(&call.tool) => Ok(unknown()),
         Err(_) => Ok(failed(&format!("it took longer than {ms} ms"))),
     }
 }
@@ -40,7 +41,7 @@ async fn effect(
     let done = match (call.tool.as_str(), args) {
         ("web_fetch", Value::Object(args)) => return Ok(fetch::fetch(gate, context, call, args).await),
         ("web_search", Value::Object(args)) => return Ok(fetch::search(gate, args).await),
-        ("http_call" | "oauth_call", Value::Object(args)) => {
+        (tool, Value::Object(args)) if services::calls(tool) => {
             return Ok(service_call::call(gate, context, call, args).await);
         }
         ("memory_write", _) => memory_changes::write(gate, context, call, args).await,

@@ -1,12 +1,11 @@
 //! Calls of the owner's services by credproxy: only to the configured address, with a secret that this process never sees. The
 //! reply is a stranger's text.
 
-use crate::effects::outcome::{Effect, failed};
-use crate::services::{built, fits, reads, text, verb};
+use crate::effects::outcome::{Effect, disconnected, failed, unknown};
+use crate::services::{self, reads, text, verb};
 use crate::state::blocked_on;
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
-use crate::turn::replay::UNKNOWN;
 use ipc_proto::Fault;
 use ipc_proto::credproxy::{self, CredError, Head};
 use ipc_proto::label::{Class, Label, Trust};
@@ -23,12 +22,8 @@ pub(crate) async fn call(
     call: &ToolCall,
     args: &Map<String, Value>,
 ) -> Effect {
-    if let Err(why) = fits(&gate.settings.services, &context.turn.agent, &call.tool, args) {
-        return failed(&why);
-    }
-    let name = text(args, "service");
-    let Some(service) = gate.settings.services.get(name) else { return failed("there is no such service") };
-    let request = match built(service, args, Some(call)) {
+    let (services, agent) = (&gate.settings.services, &context.turn.agent);
+    let request = match services::request(services, agent, &call.tool, args, Some(call)) {
         Ok(request) => request,
         Err(why) => return failed(&why),
     };
@@ -40,17 +35,18 @@ pub(crate) async fn call(
     let mut head = match blocked_on::during("credproxy", asked).await {
         Ok(Ok(head)) => head,
         Ok(Err(error)) => return refused(error, reads),
-        Err(fault) => return disconnected(fault, reads),
+        Err(fault) => return disconnected("credproxy", fault, reads),
     };
     let execution = gate.catalogue.get(&call.tool).map(|capability| capability.execution.max_output_size);
     let bound = execution.and_then(|bound| usize::try_from(bound).ok()).unwrap_or_default();
     let body = blocked_on::during("credproxy", read(Pull::of(&gate.credproxy, &mut head), bound)).await;
-    from_stranger(show(&head, &body), name)
+    from_stranger(show(&head, &body), text(args, "service"))
 }
 
 /// The outcome of a call that took longer than its tool may.
 pub(crate) fn timed_out(args: &Value) -> Effect {
-    disconnected(Fault::Deadline, reads(verb(args.get("method").and_then(Value::as_str).unwrap_or_default())))
+    let method = args.get("method").and_then(Value::as_str).unwrap_or_default();
+    disconnected("credproxy", Fault::Deadline, reads(verb(method)))
 }
 
 /// The part of a body that was read.
@@ -80,23 +76,7 @@ async fn read(mut pull: Pull, bound: usize) -> Body {
 
 /// The outcome where credproxy refused the call, or the service did not answer: then the outcome of a write is unknown.
 fn refused(error: CredError, reads: bool) -> Effect {
-    let mut effect = failed(&error.to_string());
-    if !error.never_left() && !reads {
-        effect.outcome = Outcome::Unknown;
-        UNKNOWN.clone_into(&mut effect.output);
-    }
-    effect
-}
-
-/// The outcome where credproxy went away. A read has failed. The outcome of a write is unknown, and it is not repeated.
-fn disconnected(fault: Fault, reads: bool) -> Effect {
-    tracing::warn!(%fault, "credproxy did not answer");
-    let mut effect = failed("credproxy is not there, or went away");
-    if !reads && fault != Fault::Unreachable {
-        effect.outcome = Outcome::Unknown;
-        UNKNOWN.clone_into(&mut effect.output);
-    }
-    effect
+    if reads || error.never_left() { failed(&error.to_string()) } else { unknown() }
 }
 
 /// Output with the label of a service's text.
@@ -137,9 +117,9 @@ mod tests {
     #[test]
     fn a_call_that_may_have_taken_effect_is_unknown_and_others_failed() {
         for (effect, outcome) in [
-            (disconnected(Fault::PeerRestarted, true), Outcome::Error),
-            (disconnected(Fault::PeerRestarted, false), Outcome::Unknown),
-            (disconnected(Fault::Unreachable, false), Outcome::Error),
+            (disconnected("credproxy", Fault::PeerRestarted, true), Outcome::Error),
+            (disconnected("credproxy", Fault::PeerRestarted, false), Outcome::Unknown),
+            (disconnected("credproxy", Fault::Unreachable, false), Outcome::Error),
             (refused(CredError::Stalled, false), Outcome::Unknown),
             (refused(CredError::Upstream, false), Outcome::Unknown),
             (refused(CredError::Upstream, true), Outcome::Error),

@@ -1,20 +1,33 @@
 //! The whole text of a reply on its way to the outbox.
 
-use crate::inspection::reply_text::WITHHELD;
+use crate::inspection::reply_text::{WITHHELD, text_events};
 use crate::inspection::scan;
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
+use crate::turn::events::EventSender;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::router::TurnEvent;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
 
-/// The whole text of a reply, before it is kept and goes to the outbox: what must not leave is cut out, or all of it
-/// is withheld. What it shows of personal data raises the session's class, since it stays in the conversation.
-pub(crate) async fn release(
+/// Releases the whole text of a reply of which followers were shown `shown`. If another text is released, they are shown that one.
+pub(crate) async fn release_shown(
     gate: &GateContext,
     context: &mut TurnContext,
-    text: String,
+    events: &mut EventSender,
+    shown: &str,
 ) -> Result<String, GateError> {
+    let released = release(gate, context, shown.to_owned()).await?;
+    if released != shown {
+        let again = std::iter::once(TurnEvent::Again).chain(text_events(&released));
+        events.send(gate, again).await?;
+    }
+    Ok(released)
+}
+
+/// The whole text of a reply, before it is kept and goes to the outbox: what must not leave is cut out, or all of it
+/// is withheld. What it shows of personal data raises the session's class, since it stays in the conversation.
+async fn release(gate: &GateContext, context: &mut TurnContext, text: String) -> Result<String, GateError> {
     if text.is_empty() {
         return Ok(text);
     }

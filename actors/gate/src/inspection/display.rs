@@ -1,4 +1,4 @@
-//! The beginning of a call as followers of a turn see it, without secrets.
+//! Text that followers of a turn see beside its answer, without secrets: the beginning of a call, a question, a tool's progress.
 
 use crate::inspection::scan;
 use crate::state::context::GateContext;

@@ -5,6 +5,7 @@
 use crate::inspection::scan;
 use crate::memory::judging::{Judged, judge_block};
 use crate::state::context::GateContext;
+use crate::state::errors::relay_down;
 use crate::turn::context::{self, RECALL_TOOL, TurnContext};
 use crate::turn::events::EventSender;
 use crate::turn::steps;
@@ -43,7 +44,7 @@ pub(crate) async fn recall(
     let notices = match block_for_turn(gate, context).await {
         Ok(judged) => save_block(gate, context, judged).await?,
         Err(RelayError::Down(name)) => return Err(GateError::Down(name)),
-        Err(_) => withheld("it cannot be read").withheld(),
+        Err(_) => kept_back("it cannot be read").withheld(),
     };
     if notices.is_empty() {
         return Ok(());
@@ -120,7 +121,7 @@ pub(crate) async fn preview(
         }
     };
     let shown = tokio::time::timeout(PATIENCE, shown).await;
-    shown.unwrap_or_else(|_| Err(RelayError::Down(Name::clip("memory")))).map(Box::new)
+    shown.unwrap_or_else(|_| Err(relay_down("memory"))).map(Box::new)
 }
 
 /// The block for a client. No agent's profile applies, so the scanner is at its strictest.
@@ -143,7 +144,7 @@ async fn block_for_agent(
         RelayError::NoAgent(Text::clip(&names.join(", ")))
     })?;
     if !agent.memory {
-        return Ok(withheld(&format!("[agent.{name}] memory is false")));
+        return Ok(kept_back(&format!("[agent.{name}] memory is false")));
     }
     let session = context::new_session(gate, "", (name, agent), user);
     let scope = Scope { owner, area: Area::Agent(name.clone()) };
@@ -159,9 +160,9 @@ async fn block_for_agent(
 }
 
 fn withheld_by_policy(block: Block) -> Block {
-    Block { left_out: block.left_out, ..withheld("policy keeps it back") }
+    Block { left_out: block.left_out, ..kept_back("policy keeps it back") }
 }
 
-fn withheld(why: &str) -> Block {
+fn kept_back(why: &str) -> Block {
     Block { kept_back: Some(Text::clip(why)), ..Block::default() }
 }

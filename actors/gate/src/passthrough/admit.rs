@@ -75,15 +75,11 @@ pub(crate) async fn embedding(
     caller: Caller,
     request: Embedding,
 ) -> Result<(Embedding, Room), RelayError> {
-    let model = request.model.clone();
-    let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let (model, bytes) = (request.model.clone(), text_bytes(&request));
     let load = gate.rates.hold(bytes)?;
     let reading = async { Ok(clean::embedding(gate, request).await) };
     let (client, cleaned) = tokio::try_join!(Client::of(gate, caller), reading)?;
-    client.alert_on_secret(gate, cleaned.1).await?;
-    let load = load.of(client.rate_key, Instant::now())?;
-    let (request, permit) = decide_embedding(gate, &client, &model, bytes, cleaned).await?;
-    Ok((request, (permit, load)))
+    embed_known(gate, &client, Asked { model: &model, bytes }, cleaned, load).await
 }
 
 /// The same of background work.
@@ -92,27 +88,30 @@ pub(crate) async fn background_embedding(
     work: Background,
     request: Embedding,
 ) -> Result<(Embedding, Room), RelayError> {
-    let model = request.model.clone();
-    let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let (model, bytes) = (request.model.clone(), text_bytes(&request));
     let load = gate.rates.hold(bytes)?;
-    let client = Client::background(work);
     let cleaned = clean::embedding(gate, request).await;
+    embed_known(gate, &Client::background(work), Asked { model: &model, bytes }, cleaned, load).await
+}
+
+/// Decides on a known client's texts that the scanner has read. Their room is counted as the client's.
+async fn embed_known(
+    gate: &GateContext,
+    client: &Client,
+    asked: Asked<'_>,
+    cleaned: Cleaned<Embedding>,
+    load: Load,
+) -> Result<(Embedding, Room), RelayError> {
     client.alert_on_secret(gate, cleaned.1).await?;
-    let (request, permit) = decide_embedding(gate, &client, &model, bytes, cleaned).await?;
+    let load = client.load(load)?;
+    let permit = client.permit(gate, asked.model).await?;
+    let mut request = client.decide(gate, asked.model, asked.bytes, cleaned).await?;
+    request.payer = client.payer(gate)?;
     Ok((request, (permit, load)))
 }
 
-async fn decide_embedding(
-    gate: &GateContext,
-    client: &Client,
-    model: &str,
-    bytes: usize,
-    cleaned: Cleaned<Embedding>,
-) -> Result<(Embedding, StreamPermit), RelayError> {
-    let permit = client.permit(gate, model).await?;
-    let mut request = client.decide(gate, model, bytes, cleaned).await?;
-    request.payer = client.payer(gate)?;
-    Ok((request, permit))
+fn text_bytes(request: &Embedding) -> usize {
+    request.texts.iter().map(|text| text.len()).sum()
 }
 
 /// Decides on a query to memory that is to be embedded. The host chose the embedder, so no key's scope applies, and the query
@@ -122,8 +121,7 @@ pub(crate) async fn memory_query(
     client: &Client,
     request: Embedding,
 ) -> Result<(Embedding, Room), RelayError> {
-    let model = request.model.clone();
-    let bytes = request.texts.iter().map(|text| text.len()).sum();
+    let (model, bytes) = (request.model.clone(), text_bytes(&request));
     let load = gate.rates.hold(bytes)?.of(client.rate_key, Instant::now())?;
     let permit = gate.rates.permit(client.rate_key, Instant::now())?;
     let cleaned = clean::embedding(gate, request).await;

@@ -13,6 +13,7 @@ use crate::model::stream::{Pulled, RESTARTS, disbelieved};
 use crate::passthrough::answer::decided::{Decided, start_when_paid};
 use crate::passthrough::answer::pieces::{is_content, thought_pieces, weight};
 use crate::passthrough::deps::Dependencies;
+use crate::state::elapsed::ms;
 use crate::state::rates::Load;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::CredError;
@@ -320,7 +321,7 @@ impl Answer {
         event.call = Some(self.id);
         let usage = self.assembly.usage;
         event.tokens = (usage.input, usage.output);
-        event.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        event.duration_ms = ms(self.begun.elapsed());
         if let Some(disbelieved) = disbelieved(&event, usage) {
             deps.record_later(disbelieved);
         }

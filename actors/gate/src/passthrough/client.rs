@@ -6,7 +6,7 @@ mod payer;
 use crate::passthrough::answer::decided::{Decided, Decision};
 use crate::passthrough::clean::{Cleaned, Found};
 use crate::state::context::GateContext;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::errors::{relay_down, to_relay_error};
 use crate::state::rates::{Load, RateKey, StreamPermit};
 use crate::turn::requester::Requester;
 use ipc_proto::api::{Caller, Holder};
@@ -80,7 +80,7 @@ impl Client {
                 gate.callers.learn(caller, None);
                 return Err(RelayError::NoKey);
             }
-            Ok(Err(_)) | Err(_) => return Err(to_relay_error(down("router"))),
+            Ok(Err(_)) | Err(_) => return Err(relay_down("router")),
         };
         gate.callers.learn(caller, Some(&holder));
         Ok(Self::holding(holder))

@@ -4,7 +4,8 @@ use crate::model::stream;
 use crate::passthrough::client::Background;
 use crate::passthrough::{admit, deps};
 use crate::state::context::GateContext;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::elapsed::ms;
+use crate::state::errors::relay_down;
 use crate::turn::requester::Requester;
 use ipc_proto::Fault;
 use ipc_proto::api::Caller;
@@ -41,7 +42,7 @@ pub(crate) async fn embedded(
     patience: Option<Duration>,
 ) -> Result<Embedded, RelayError> {
     let begun = Instant::now();
-    let patience_ms = patience.map(|patience| u32::try_from(patience.as_millis()).unwrap_or(u32::MAX));
+    let patience_ms = patience.map(ms);
     let embedded = gate.model.call(&model::method::embed, |model, rpc| {
         let request = request.clone();
         async move { model.embed(rpc, request, patience_ms).await }
@@ -50,13 +51,13 @@ pub(crate) async fn embedded(
         Ok(embedded) => embedded.map_err(RelayError::Model),
         // The outcome is unknown, and it may have cost something: the client decides about asking again.
         Err(Fault::PeerRestarted) => Err(RelayError::Model(ModelError::Truncated)),
-        Err(_) => Err(to_relay_error(down("model"))),
+        Err(_) => Err(relay_down("model")),
     };
     let result = if embedded.is_ok() { Result3::Success } else { Result3::Error };
     let mut event = Event::new(Action::ModelEnded, result).about(&request.model).because("embedding");
     let usage = embedded.as_ref().map_or_else(|_| Usage::default(), |embedded| embedded.usage);
     event.tokens = (usage.input, 0);
-    event.duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    event.duration_ms = ms(begun.elapsed());
     if let Some(disbelieved) = stream::disbelieved(&event, usage) {
         deps::Dependencies::record_later(gate, disbelieved);
     }
@@ -85,5 +86,5 @@ async fn counted(gate: &GateContext, request: Request) -> Result<u32, RelayError
         let request = request.clone();
         async move { model.count(rpc, request).await }
     });
-    counted.await.map_err(|_| to_relay_error(down("model")))?.map_err(RelayError::Model)
+    counted.await.map_err(|_| relay_down("model"))?.map_err(RelayError::Model)
 }

@@ -8,7 +8,8 @@ use crate::passthrough::admit;
 use crate::passthrough::client::Client;
 use crate::passthrough::embed::embedded;
 use crate::state::context::GateContext;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::elapsed::ms;
+use crate::state::errors::relay_down;
 use crate::state::reranks::{Ranking, RerankKey, RerankQueue};
 use ipc_proto::gate::{RERANK_ROWS, RelayError, RerankRequest};
 use ipc_proto::label::Label;
@@ -90,7 +91,7 @@ async fn local_vector(gate: &GateContext, by: &str, words: &str) -> Result<Vecto
         let (by, text) = (by.clone(), text.clone());
         async move { embedder.embed(rpc, by, text).await }
     });
-    vector.await.map_err(|_| to_relay_error(down("embedder")))?.map_err(RelayError::Embedder)
+    vector.await.map_err(|_| relay_down("embedder"))?.map_err(RelayError::Embedder)
 }
 
 async fn remote_vector(
@@ -174,7 +175,7 @@ fn ranking_request(
         label,
         words: question.words.clone(),
         rows: List::clip(first.iter().map(|row| Text::clip(&text_of(row)))),
-        patience_ms: u32::try_from(patience.as_millis()).unwrap_or(u32::MAX),
+        patience_ms: ms(patience),
     };
     Some((ranking_key(scope, &question.words, &first), wanted))
 }

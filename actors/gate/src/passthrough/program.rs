@@ -4,7 +4,7 @@
 use crate::passthrough::embed;
 use crate::passthrough::streams::Streams;
 use crate::state::context::GateContext;
-use crate::state::errors::{self, down, router_refusal};
+use crate::state::errors::{down, relay_down, router_refusal, to_relay_error};
 use crate::turn::context::sum_of;
 use crate::turn::requester::Requester;
 use ipc_proto::gate::RelayError;
@@ -16,7 +16,6 @@ use ipc_proto::{List, Text};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// Seconds after which an engine whose hourly quota is used up may ask again.
 const FULL: u32 = 60;
@@ -84,7 +83,7 @@ impl Program {
             .router
             .call(&router::method::labels, |router, rpc| async move { router.labels(rpc, turn).await });
         let Ok(Ok((session, workspace))) = labels.await else {
-            return Err(errors::to_relay_error(down("router")));
+            return Err(relay_down("router"));
         };
         requester.label = requester.label.join(&session).join(&workspace);
         Ok(requester)
@@ -97,7 +96,7 @@ impl Program {
         if requester.engine {
             return Ok(List::clip([own]));
         }
-        let models = self.gate.models().await.map_err(errors::to_relay_error)?;
+        let models = self.gate.models().await.map_err(to_relay_error)?;
         let others = models.into_iter().map(|model| model.name).filter(|name| *name != own);
         Ok(List::clip(std::iter::once(own.clone()).chain(others)))
     }
@@ -105,17 +104,10 @@ impl Program {
     pub(crate) async fn ask(&self, request: Request) -> Result<StreamId, RelayError> {
         let requester = self.requester()?;
         requester.may_use(&request.model)?;
-        if requester.engine {
-            self.take_quota(&requester)?;
+        if requester.engine && !self.gate.take_quota(requester.session, requester.calls) {
+            return Err(RelayError::Busy { retry_s: FULL });
         }
         self.streams.begin_run(&self.gate, &self.current_requester().await?, request).await
-    }
-
-    fn take_quota(&self, requester: &Requester) -> Result<(), RelayError> {
-        let (session, limit) = (requester.session, requester.calls);
-        let quotas = self.gate.quotas.lock();
-        let room = quotas.is_ok_and(|mut quotas| quotas.take(session, limit, Instant::now()));
-        if room { Ok(()) } else { Err(RelayError::Busy { retry_s: FULL }) }
     }
 
     pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {

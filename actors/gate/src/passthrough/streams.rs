@@ -6,7 +6,7 @@ use crate::passthrough::answer::Answer;
 use crate::passthrough::answer::decided::Decided;
 use crate::passthrough::client::Background;
 use crate::state::context::GateContext;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::errors::relay_down;
 use crate::state::rates::StreamPermit;
 use crate::turn::requester::Requester;
 use ipc_proto::List;
@@ -113,7 +113,7 @@ impl Streams {
                 answer.give_up(&host).await;
             }
         });
-        let (answer, permit) = receiver.await.map_err(|_| to_relay_error(down("model")))??;
+        let (answer, permit) = receiver.await.map_err(|_| relay_down("model"))??;
         let stream = self.add(answer, permit);
         self.watch(gate);
         Ok(stream)

@@ -4,7 +4,8 @@ use crate::model::budget::Patience;
 use crate::passthrough::answer::Answer;
 use crate::passthrough::answer::decided::{Decided, Decision};
 use crate::state::context::GateContext;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::elapsed::ms;
+use crate::state::errors::{relay_down, to_relay_error};
 use ipc_proto::api::Caller;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::gate::{RelayError, Tried};
@@ -68,17 +69,13 @@ async fn hear(gate: &GateContext, answer: &mut Answer, begun: Instant) -> Result
                 Piece::Failed(error) => return Err(RelayError::Model(error)),
                 Piece::Failover { .. } => first = None,
                 Piece::OverBudget { .. } => {}
-                _ => first = first.or_else(|| Some(ms(begun))),
+                _ => first = first.or_else(|| Some(ms(begun.elapsed()))),
             }
         }
     }
-    let whole_ms = ms(begun);
+    let whole_ms = ms(begun.elapsed());
     let tokens = (usage.input, usage.output);
     Ok(Tried { first_ms: first.unwrap_or(whole_ms), whole_ms, tokens, cost_micros: 0 })
-}
-
-fn ms(since: Instant) -> u32 {
-    u32::try_from(since.elapsed().as_millis()).unwrap_or(u32::MAX)
 }
 
 /// The owner of the host, who pays.
@@ -88,7 +85,7 @@ async fn owner(gate: &GateContext) -> Result<UserId, RelayError> {
     });
     match holder.await {
         Ok(Ok(holder)) => Ok(holder.user),
-        _ => Err(to_relay_error(down("router"))),
+        _ => Err(relay_down("router")),
     }
 }
 

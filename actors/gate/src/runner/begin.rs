@@ -73,7 +73,5 @@ async fn work_after(gate: &GateContext, active: &mut Active, replayed: Replayed)
     if engine.is_some() && attempt.context.turn.attempt > 1 {
         messages.push(replay::unseen());
     }
-    let mut work = work::work_of(gate, &attempt.context, messages, again);
-    work.engine = engine;
-    Ok(work)
+    Ok(work::work_of(gate, &attempt.context, engine, messages, again))
 }

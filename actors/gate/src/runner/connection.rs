@@ -7,6 +7,7 @@ use crate::runner::active::{Active, Stage};
 use crate::runner::{begin, engine, obstacle, replies, steering};
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
+use crate::state::elapsed::ms;
 use crate::state::errors::down;
 use crate::state::runners::{Replaced, is_replaced};
 use crate::turn::calls::Pending;
@@ -26,15 +27,14 @@ type Port<T> = RpcReplyPort<Result<T, GateError>>;
 
 /// A request of a runner.
 pub(crate) enum Message {
-    Work(Port<Work>),
+    /// Returns the work, and the requester of its model calls where a program in the jail asks models by itself.
+    Work(Port<(Work, Option<Requester>)>),
     StartCompletion(String, Vec<ModelMessage>, Port<List<ModelMessage, STEERING_MESSAGES>>),
     PollCompletion(Port<CompletionState>),
     Effect(CallId, Port<ToolResult>),
     Result(ToolResult, Port<ToolResult>),
     Progress(CallId, Text<256>, Port<()>),
     Output(bool, Blob<32768>, Port<()>),
-    /// Returns the requester of model calls, where that is a person's own program.
-    Requester(Port<Requester>),
     /// Events of an engine.
     Engine(Vec<EngineEvent>, Port<()>),
     /// Returns the messages that were sent into its turn.
@@ -103,7 +103,6 @@ impl State {
             Message::Result(result, reply) => drop(reply.send(self.result(result).await)),
             Message::Progress(call, line, reply) => drop(reply.send(self.progress(call, line).await)),
             Message::Output(error, bytes, reply) => drop(reply.send(self.output(error, bytes).await)),
-            Message::Requester(reply) => drop(reply.send(self.requester())),
             Message::Engine(events, reply) => drop(reply.send(self.engine(events).await)),
             Message::Steering(reply) => drop(reply.send(self.steering().await)),
             Message::SaveEngineState(token, state, reply) => {
@@ -122,14 +121,16 @@ impl State {
     }
 
     /// Claims the turn and returns its work. An attempt whose answer was saved before needs no runner.
-    async fn work(&mut self) -> Result<Work, GateError> {
+    async fn work(&mut self) -> Result<(Work, Option<Requester>), GateError> {
         let begun = begin::begin(&self.gate, self.turn, &self.replaced, &self.blocked_on).await;
         if let Err(error) = &begun {
             obstacle::postpone_turn(&self.gate, self.turn, error).await;
         }
         let (active, work) = begun?;
+        let context = &active.attempt.context;
+        let requester = context.runs_program().then(|| Requester::of(context));
         self.active = Some(active);
-        work.ok_or(GateError::Over)
+        Ok((work.ok_or(GateError::Over)?, requester))
     }
 
     async fn start_completion(
@@ -179,7 +180,7 @@ impl State {
             () = is_replaced(&mut replaced) => return Err(down("runner")),
         };
         kit::fault_point!("gate.effect.done");
-        let duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let duration_ms = ms(begun.elapsed());
         let output = Text::clip(&effect.output);
         let result = ToolResult { call, outcome: effect.outcome, output, duration_ms, snapshot: None };
         let output =
@@ -209,13 +210,6 @@ impl State {
             return Err(GateError::OutOfTurn);
         }
         active.attempt.events.send(gate, [TurnEvent::Output { error, bytes }]).await
-    }
-
-    fn requester(&mut self) -> Result<Requester, GateError> {
-        let (_, active) = self.active()?;
-        let context = &active.attempt.context;
-        let runs = context.engine().is_some() || matches!(context.turn.task, Task::Run(_));
-        if runs { Ok(Requester::of(context)) } else { Err(GateError::OutOfTurn) }
     }
 
     async fn engine(&mut self, events: Vec<EngineEvent>) -> Result<(), GateError> {

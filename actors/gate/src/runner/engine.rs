@@ -4,11 +4,11 @@
 
 use crate::decision::record;
 use crate::effects::result::{CallOutput, accept_and_show};
-use crate::inspection::reply_text::text_events;
 use crate::inspection::{answer, display};
 use crate::runner::progress::EngineProgress;
 use crate::runner::steering;
 use crate::state::context::GateContext;
+use crate::state::elapsed::ms;
 use crate::state::errors::{down, router_refusal};
 use crate::turn::attempt::Attempt;
 use crate::turn::{replay, steps};
@@ -121,11 +121,7 @@ async fn release_text(
     let Attempt { context, events, .. } = attempt;
     progress.reply_text.release(gate, context, events, true).await?;
     let spoken = progress.reply_text.take();
-    let text = answer::release(gate, context, spoken.clone()).await?;
-    if text != spoken {
-        let again = std::iter::once(TurnEvent::Again).chain(text_events(&text));
-        events.send(gate, again).await?;
-    }
+    let text = answer::release_shown(gate, context, events, &spoken).await?;
     // The engine may have written its own text into the workspace.
     context.workspace_label = context.workspace_label.join(&context.session.label);
     context.add_reply(&text);
@@ -199,7 +195,7 @@ async fn tool_end(
     output: &str,
 ) -> Result<(), GateError> {
     let Some((released, begun)) = progress.open.remove(&number) else { return Ok(()) };
-    let duration_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
+    let duration_ms = ms(begun.elapsed());
     let call = released.call.id;
     let result = ToolResult { call, outcome, output: Text::clip(output), duration_ms, snapshot: None };
     accept_and_show(gate, attempt, &released, CallOutput::plain(result)).await.map(drop)

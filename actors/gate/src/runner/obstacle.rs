@@ -3,12 +3,12 @@
 
 use crate::state::context::GateContext;
 use crate::turn::attempt::Attempt;
+use ipc_proto::Text;
 use ipc_proto::credproxy::CredError;
 use ipc_proto::ids::TurnId;
 use ipc_proto::model::ModelError;
 use ipc_proto::router::{self, Obstacle, Task, TurnEvent};
 use ipc_proto::runner_gate::GateError;
-use ipc_proto::{Name, Text};
 
 /// Has the turn of this attempt wait, and tells its followers. Returns false if the error is no obstacle of a conversation, or its
 /// client is to be refused at once.
@@ -53,13 +53,9 @@ fn obstacle_of(error: &GateError, is_up: impl Fn(&str) -> bool) -> Option<(Obsta
 /// The obstacle and its remedy in the host's words.
 fn sentence(error: &GateError) -> String {
     match error {
-        GateError::Down(name) => away(name),
+        GateError::Down(name) => format!("{name} is held or away; if it is held: agentctl release {name}"),
         error => error.to_string(),
     }
-}
-
-fn away(name: &Name) -> String {
-    format!("{name} is held or away; if it is held: agentctl release {name}")
 }
 
 /// Returns true if a process that turns need serves now.
@@ -78,6 +74,7 @@ fn is_up(gate: &GateContext, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::Name;
     use ipc_proto::model::Per;
 
     fn kind(error: &GateError, up: bool) -> Option<(Obstacle, u32)> {

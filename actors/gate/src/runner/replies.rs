@@ -4,7 +4,7 @@
 use crate::completion::model_call::{self, ModelCall, Reply};
 use crate::completion::plan::{self, Planning};
 use crate::decision::{approval, decide};
-use crate::inspection::reply_text::{WITHHELD, text_events};
+use crate::inspection::reply_text::WITHHELD;
 use crate::inspection::{answer, display};
 use crate::runner::active::{Active, Stage};
 use crate::state::context::GateContext;
@@ -15,7 +15,7 @@ use crate::turn::context::TurnContext;
 use crate::turn::pending_reply::{DecidedCall, PendingReply};
 use crate::turn::steps;
 use ipc_proto::model::{Message as ModelMessage, Thought};
-use ipc_proto::router::{CallVerdict, Step, TurnEvent};
+use ipc_proto::router::{CallVerdict, Step};
 use ipc_proto::runner_gate::{CompletionState, GateError};
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{List, Name, Text};
@@ -32,12 +32,11 @@ pub(crate) async fn start(
     for message in &messages {
         context.add_prompt_text(&message.text);
     }
+    let prompt = model_call::Prompt { system: system.to_owned(), messages };
     if plan::is_needed(gate, context) {
         model_call::take_quota(gate, context)?;
-        let prompt = model_call::Prompt { system: system.to_owned(), messages };
         return Ok(Stage::Planning(Box::new(Planning::begin(gate, context).await?), prompt));
     }
-    let prompt = model_call::Prompt { system: system.to_owned(), messages };
     Ok(Stage::ModelCall(Box::new(model_call::begin(gate, context, prompt).await?)))
 }
 
@@ -113,7 +112,8 @@ async fn complete(
     if *attempt.replaced.borrow() {
         return Err(down("runner"));
     }
-    let text = released_text(gate, attempt, &reply.text).await?;
+    let Attempt { context, events, .. } = &mut *attempt;
+    let text = answer::release_shown(gate, context, events, &reply.text).await?;
     // The calls beside a withheld text are the attacker's as well.
     let asked = if text == WITHHELD { Vec::new() } else { reply.calls };
     let (calls, looping) = decided_calls(gate, &mut attempt.context, asked).await?;
@@ -130,16 +130,6 @@ async fn complete(
     // The time so far was the model's.
     active.stage = Some(Stage::PendingReply(pending));
     Ok(CompletionState::Waiting)
-}
-
-/// The whole text as it may be saved. Followers who saw another text are shown this one.
-async fn released_text(gate: &GateContext, attempt: &mut Attempt, text: &str) -> Result<String, GateError> {
-    let released = answer::release(gate, &mut attempt.context, text.to_owned()).await?;
-    if released != text {
-        let again = std::iter::once(TurnEvent::Again).chain(text_events(&released));
-        attempt.events.send(gate, again).await?;
-    }
-    Ok(released)
 }
 
 /// Decides on the calls. If the model repeats a refused call, its turn ends here: the tool is returned, and none of the other calls
@@ -175,6 +165,9 @@ async fn save(
     let first = reply.released().next().map(|released| released.call.id);
     let thoughts = List::clip(if first.is_some() { thoughts } else { Vec::new() });
     context.reasoning.keep(first, thoughts.clone());
+    for released in reply.released().filter(|released| released.verdict == CallVerdict::Run) {
+        context.before_run(&released.call.tool);
+    }
     let calls = List::clip(reply.released().cloned());
     steps::save(gate, context, Step::Reply { text: Text::clip(&reply.text), calls, thoughts }).await?;
     kit::fault_point!("gate.reply.kept");

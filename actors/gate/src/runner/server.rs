@@ -8,7 +8,7 @@ use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
-use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES, Task};
+use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
 use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -53,9 +53,9 @@ impl Runner {
 
 impl RunnerGate for Runner {
     async fn work(self, _: Context) -> Result<Work, GateError> {
-        let work = self.ask(Message::Work).await?;
-        if matches!(work.task, Task::Run(_)) || work.engine.is_some() {
-            self.program.begin(self.ask(Message::Requester).await?);
+        let (work, requester) = self.ask(Message::Work).await?;
+        if let Some(requester) = requester {
+            self.program.begin(requester);
         }
         Ok(work)
     }

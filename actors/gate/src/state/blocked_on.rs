@@ -1,5 +1,5 @@
-//! The processes that a turn waits for now, by name, for people who ask why it is silent. Each call of a process that a turn
-//! cannot do without is wrapped in `during`. Work outside a turn reports nothing.
+//! The processes that a turn waits for now, by name, for people who ask why it is silent. Calls of audit,
+//! scanner, model and credproxy are wrapped in `during`; those of other processes are not shown. Work outside a turn reports nothing.
 
 use ipc_proto::{List, Name};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -14,6 +14,7 @@ use ipc_proto::audit::{AuditClient, Event, Receipt};
 use ipc_proto::config::{self, Agent};
 use ipc_proto::credproxy::CredproxyClient;
 use ipc_proto::embedder::EmbedderClient;
+use ipc_proto::ids::SessionId;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::model::{self, ModelClient, ModelInfo};
 use ipc_proto::router::RouterClient;
@@ -76,7 +77,7 @@ pub(crate) struct GateState {
     pub(crate) policies: tokio::sync::Mutex<Policies>,
     /// The policy engine. A decision never waits for a change.
     engine: RwLock<Arc<Engine>>,
-    pub(crate) quotas: Mutex<Quotas>,
+    quotas: Mutex<Quotas>,
     /// The rates of the pass-through's clients.
     pub(crate) rates: Rates,
     /// The holders behind callers, as router named them last.
@@ -131,6 +132,11 @@ impl GateContext {
     /// Replaces the policy engine.
     pub(crate) fn swap(&self, engine: Arc<Engine>) {
         *self.engine.write().unwrap_or_else(PoisonError::into_inner) = engine;
+    }
+
+    /// Takes one model call from a session's quota; returns false if it is used up.
+    pub(crate) fn take_quota(&self, session: SessionId, limit: u32) -> bool {
+        self.quotas.lock().is_ok_and(|mut quotas| quotas.take(session, limit, Instant::now()))
     }
 
     /// Stores the room on the disk that agentd reports.

@@ -18,6 +18,11 @@ pub(crate) fn router_refusal(error: &RouterError) -> GateError {
     }
 }
 
+/// The error of a missing process in the API's interface.
+pub(crate) fn relay_down(name: &str) -> RelayError {
+    RelayError::Down(Name::clip(name))
+}
+
 /// The same error in the API's interface.
 pub(crate) fn to_relay_error(error: GateError) -> RelayError {
     match error {
@@ -26,7 +31,7 @@ pub(crate) fn to_relay_error(error: GateError) -> RelayError {
         GateError::Down(name) => RelayError::Down(name),
         // These errors occur in turns only.
         GateError::OutOfTurn | GateError::Over | GateError::Quota { .. } | GateError::Looping { .. } => {
-            RelayError::Down(Name::clip("gate"))
+            relay_down("gate")
         }
     }
 }

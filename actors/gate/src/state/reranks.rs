@@ -81,10 +81,10 @@ impl RerankQueue {
             table.waiting.push_back(wanted);
             id
         };
-        let waiters = Waiter { reranks: self, id };
+        let waiter = Waiter { reranks: self, id };
         self.arrived.notify_one();
         let result = timeout(patience, result).await;
-        drop(waiters);
+        drop(waiter);
         match result {
             Ok(Ok(result)) => result,
             Ok(Err(_)) | Err(_) => {
@@ -109,9 +109,9 @@ impl RerankQueue {
 
     /// Hands a ranking to its caller. If the caller is gone, nothing happens.
     pub(crate) fn finish(&self, id: u64, result: RankingResult) {
-        if let Some((waiters, _)) = self.table().waiters.remove(&id) {
+        if let Some((sender, _)) = self.table().waiters.remove(&id) {
             // The caller may have gone away meanwhile.
-            let _ = waiters.send(result);
+            let _ = sender.send(result);
         }
     }
 

@@ -47,7 +47,7 @@ impl CallLog {
 
     /// Returns true if the model requests this call again although it was told, just now, that it is refused.
     pub(crate) fn repeats_refused(&self, call: &ToolCall) -> bool {
-        self.refused_repeats.contains(&identity(call))
+        !self.refused_repeats.is_empty() && self.refused_repeats.contains(&identity(call))
     }
 
     /// Notes which calls of a reply were refused as repeats, each beyond `most` times; the model is told of these. They stand

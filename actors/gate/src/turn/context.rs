@@ -132,6 +132,11 @@ impl TurnContext {
         self.agent.engine.as_ref().filter(|_| self.turn.task == Task::Chat)
     }
 
+    /// Returns true if a program in the jail asks models by itself: a person's own, or an engine.
+    pub(crate) fn runs_program(&self) -> bool {
+        self.engine().is_some() || matches!(self.turn.task, Task::Run(_))
+    }
+
     /// Adds a reply. The model knows everything in the session, so the reply has the session's label.
     pub(crate) fn add_reply(&mut self, text: &str) {
         let label = self.session.label.clone();
@@ -167,13 +172,18 @@ impl TurnContext {
         result_label(catalogue, tool, (class, own), &self.session.label)
     }
 
+    /// Prepares a call that is allowed to run. It may write what the session knows by now, whether or not its result arrives.
+    pub(crate) fn before_run(&mut self, tool: &str) {
+        if self.engine().is_some() || changes_workspace(tool) {
+            self.workspace_label = self.workspace_label.join(&self.session.label);
+        }
+    }
+
     /// Adds output: it raises the session's label, and the workspace's once the tool wrote there.
     pub(crate) fn add_output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        if self.engine().is_some() || changes_workspace(tool) {
-            self.workspace_label = self.workspace_label.join(&self.session.label);
-        }
+        self.before_run(tool);
     }
 
     /// Returns the notice of a budget that is used up and only warns, once for each budget.
@@ -269,6 +279,7 @@ fn changes_workspace(tool: &str) -> bool {
 mod tests {
     use super::*;
     use crate::turn::testing::{context, shared_catalogue};
+    use ipc_proto::capability::{Capability, Effect};
     use ipc_proto::content::{Media, Part, Place};
     use ipc_proto::engine::{Format, Input};
     use ipc_proto::router::Profile;
@@ -307,6 +318,31 @@ mod tests {
         let changing = toolset::jail_tools::NAMES.into_iter().filter(|tool| changes_workspace(tool));
         assert!(changing.eq(["write", "edit", "bash"]));
         assert!(!changes_workspace("memory_write"));
+    }
+
+    // Holds P5-06.
+    #[test]
+    fn a_call_that_may_run_raises_the_workspace_before_its_result() {
+        let mut context = context(vec![]);
+        context.session.label = Label::of(Trust::Untrusted, Class::Internal, "web");
+        context.before_run("read");
+        assert_eq!(context.workspace_label, Label::bottom());
+        context.before_run("bash");
+        assert!(context.session.label.within(&context.workspace_label));
+    }
+
+    // Holds P5-06.
+    #[test]
+    fn a_tool_declared_to_read_raises_the_workspace_if_it_can_write() {
+        for (tool, raises) in [("bash", true), ("write", true), ("edit", true), ("grep", false)] {
+            let capability = Capability { effect: Effect::Read, ..Capability::default() };
+            let catalogue = shared_catalogue().with(tool, capability).unwrap();
+            let mut context = context(vec![]);
+            let untrusted = Label::of(Trust::Untrusted, Class::Internal, "web");
+            context.session.label = untrusted.clone();
+            context.add_output(&catalogue, tool, &Label::bottom(), "done");
+            assert_eq!(untrusted.within(&context.workspace_label), raises, "{tool}");
+        }
     }
 
     // Holds P5-03.

@@ -17,7 +17,7 @@ pub(crate) fn sentence(ms: u64) -> String {
     let weekday =
         usize::try_from(days % 7).ok().and_then(|day| WEEKDAYS.get(day)).copied().unwrap_or_default();
     format!(
-        "This message came on {weekday}, {year}-{month:02}-{day:02} at {:02}:{:02} UTC, which is this host's time zone.",
+        "This turn began on {weekday}, {year}-{month:02}-{day:02} at {:02}:{:02} UTC, which is this host's time zone.",
         minutes / 60,
         minutes % 60
     )

@@ -6,16 +6,21 @@ use crate::state::errors::{down, router_refusal};
 use crate::turn::context::TurnContext;
 use crate::turn::today;
 use ipc_proto::model::{Message, Role};
-use ipc_proto::router::{self, Task};
+use ipc_proto::router;
 use ipc_proto::runner_gate::{GateError, Work};
 use ipc_proto::tool::{ToolList, ToolSpec};
 use ipc_proto::{List, Name, Text, engine};
 
 /// The work of a runner. `again` calls of the last reply are released once more, and the runner counts them.
-pub(crate) fn work_of(gate: &GateContext, context: &TurnContext, replayed: Vec<Message>, again: u32) -> Work {
+pub(crate) fn work_of(
+    gate: &GateContext,
+    context: &TurnContext,
+    engine: Option<Box<engine::Work>>,
+    replayed: Vec<Message>,
+    again: u32,
+) -> Work {
     let limits = &context.agent.limits;
-    let runs = context.engine().is_some() || matches!(context.turn.task, Task::Run(_));
-    let seconds = if runs { limits.run_seconds } else { limits.seconds };
+    let seconds = if context.runs_program() { limits.run_seconds } else { limits.seconds };
     let history = context.turn.history.iter().map(|labelled| labelled.message.clone());
     // Memories come right before the message, so that a provider's cache of the conversation's beginning stays valid.
     let recalled = context.recalled.as_deref().map(|text| Message::text(Role::User, text));
@@ -33,7 +38,7 @@ pub(crate) fn work_of(gate: &GateContext, context: &TurnContext, replayed: Vec<M
         tool_failures: limits.tool_failures,
         wall_ms: seconds.saturating_mul(1000),
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
-        engine: None,
+        engine,
     }
 }
 

@@ -25,17 +25,17 @@ impl Target {
     /// # Errors
     /// The reason why it was not, in words.
     pub(super) async fn deliver(&self, alert: &Value) -> Result<(), String> {
-        let (mut child, input) = match self {
-            Self::Command(command) => (start("/bin/sh", &["-c", command]), format!("{alert}\n")),
+        let (program, words, input) = match self {
+            Self::Command(command) => ("/bin/sh", ["-c", command.as_str()], format!("{alert}\n")),
             // The address, which may hold a key, is no argument that others could read.
-            Self::Webhook(url) => (start("curl", &["--config", "-"]), curl_config(url, &alert.to_string())),
+            Self::Webhook(url) => ("curl", ["--config", "-"], curl_config(url, &alert.to_string())),
         };
-        let child = child.as_mut().map_err(|error| error.to_string())?;
+        let mut child = start(program, &words).map_err(|error| format!("{program}: {error}"))?;
         if let Some(mut stdin) = child.stdin.take() {
             // A program that reads nothing may still have done its work: its status decides.
             let _ = stdin.write_all(input.as_bytes());
         }
-        let status = ended(child).await?;
+        let status = ended(&mut child).await?;
         if status.success() { Ok(()) } else { Err(status.to_string()) }
     }
 }

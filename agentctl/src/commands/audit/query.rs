@@ -3,14 +3,14 @@
 use super::PROGRAM;
 use super::verify::{folder, offline_arguments};
 use crate::app::{App, Outcome};
+use crate::arguments::named;
 use crate::failure::Failure;
 use crate::{sibling, text, view};
 use ipc_proto::Name;
 use ipc_proto::audit::{Action, Category, Filter, Record, Result3, Severity, Stats};
 use ipc_proto::control::method;
 use ipc_proto::ids::SessionId;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,16 +22,16 @@ pub(crate) struct Query {
     #[arg(long, value_name = "INDEX", default_value_t = 0)]
     from: u64,
     /// Only entries of this action
-    #[arg(long, value_parser = closed::<Action>)]
+    #[arg(long, value_parser = named::<Action>)]
     action: Option<Action>,
     /// Only entries of this category: auth, tool, memory, label, channel, config or sandbox
-    #[arg(long, value_parser = closed::<Category>)]
+    #[arg(long, value_parser = named::<Category>)]
     category: Option<Category>,
     /// Only entries with this result: success, blocked or error
-    #[arg(long, value_parser = closed::<Result3>)]
+    #[arg(long, value_parser = named::<Result3>)]
     result: Option<Result3>,
     /// Only entries of at least this severity: debug, info, warning, error or critical
-    #[arg(long, value_parser = closed::<Severity>)]
+    #[arg(long, value_parser = named::<Severity>)]
     severity: Option<Severity>,
     /// Only entries that this process reported
     #[arg(long, value_parser = crate::arguments::text::<64>)]
@@ -71,11 +71,6 @@ pub(crate) struct Export {
     /// Read the record in this folder, without a host
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-}
-
-/// Parses a name of a closed set.
-fn closed<T: DeserializeOwned>(word: &str) -> Result<T, String> {
-    serde_json::from_value(Value::String(word.to_owned())).map_err(|error| error.to_string())
 }
 
 /// Parses a time as every command takes it, or in unix ms as the record has it.

@@ -3,7 +3,7 @@
 use super::PROGRAM;
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
-use crate::{sibling, text, view};
+use crate::{host, places, sibling, text, view};
 use ipc_proto::audit::{Late, Report, UNSIGNED_MS};
 use ipc_proto::control::method;
 use serde_json::{Value, json};
@@ -11,8 +11,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where a host of the system keeps its state.
-const SYSTEM_STATE: &str = "/var/lib/cordon";
 /// The file by which a record's folder is known.
 const PUBLIC: &str = "key.pub";
 
@@ -40,20 +38,15 @@ pub(super) async fn folder(app: &App, named: Option<PathBuf>) -> Result<Option<P
         return Ok(named);
     }
     let readable = |folder: &PathBuf| std::fs::File::open(folder.join(PUBLIC)).is_ok();
-    match app.link.ask(&method::status, async |c, cx| c.status(cx).await).await {
+    match host::status(app).await {
         Ok(host) => Ok(Some(Path::new(&*host.state_dir).join("audit")).filter(readable)),
         Err(Failure::Unreachable { path, others, cause }) => {
-            let found = states().map(|state| state.join("audit")).find(readable);
+            let states = std::iter::once(PathBuf::from(places::SYSTEM_STATE)).chain(places::user_state());
+            let found = states.map(|state| state.join("audit")).find(readable);
             found.map(Some).ok_or(Failure::Unreachable { path, others, cause })
         }
         Err(failure) => Err(failure),
     }
-}
-
-fn states() -> impl Iterator<Item = PathBuf> {
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
-    std::iter::once(PathBuf::from(SYSTEM_STATE)).chain(user.map(|state| state.join("cordon")))
 }
 
 /// The arguments of an offline command: its name and its options that have a value.
@@ -138,8 +131,7 @@ fn lines(document: &Value) -> Vec<(&'static str, String)> {
 
 /// The entries that wait too long for a signature, as the program reports them.
 fn late(document: &Value) -> Option<Late> {
-    let number = |key: &str| document.pointer(&format!("/late/{key}"))?.as_u64();
-    Some(Late { entries: number("entries")?, since_ms: number("since_ms")? })
+    serde_json::from_value(document.get("late")?.clone()).ok()
 }
 
 /// The warning about entries that wait too long for a signature.

@@ -3,13 +3,14 @@
 
 use crate::failure::backup::Fault;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The name of the first member.
 pub(super) const NAME: &str = "manifest.json";
 /// The version of the form of all this.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Bytes of it at most: some hundred thousand members.
 pub(super) const BOUND: u64 = 128 << 20;
 /// Bytes of a member's path at most: `PATH_MAX` without its end.
@@ -78,7 +79,7 @@ pub(super) struct LeftOut {
     pub(super) why: String,
 }
 
-/// The format alone: what a newer program wrote need not be understood to be told.
+/// The format alone: a manifest of another format need not be read to be refused by its number.
 #[derive(Deserialize)]
 struct Format {
     format: u32,
@@ -88,12 +89,16 @@ impl Contents {
     /// Reads it, and judges every path before any is used.
     ///
     /// # Errors
-    /// It is no manifest, a newer one, or names what may not be restored.
+    /// It is no manifest, one of another format, or names what may not be restored.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Fault> {
         let bad = |_| Fault::NotABackup("its manifest cannot be read");
         let Format { format } = serde_json::from_slice(bytes).map_err(bad)?;
-        if format > FORMAT {
-            return Err(Fault::Newer { what: NAME.to_owned(), found: format, known: FORMAT });
+        match format.cmp(&FORMAT) {
+            Ordering::Greater => {
+                return Err(Fault::Newer { what: NAME.to_owned(), found: format, known: FORMAT });
+            }
+            Ordering::Less => return Err(Fault::Older { found: format, known: FORMAT }),
+            Ordering::Equal => {}
         }
         let contents: Self = serde_json::from_slice(bytes).map_err(bad)?;
         match contents.members.iter().find(|member| !may_be(&member.path)) {
@@ -158,9 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_and_a_newer_database_are_refused() {
-        let newer = br#"{"format": 2, "members": "in some other form"}"#;
-        assert!(matches!(Contents::read(newer), Err(Fault::Newer { found: 2, known: 1, .. })));
+    fn another_format_and_a_newer_database_are_refused() {
+        let newer = br#"{"format": 3, "members": "in some other form"}"#;
+        assert!(matches!(Contents::read(newer), Err(Fault::Newer { found: 3, known: 2, .. })));
+        let older = br#"{"format": 1, "members": "in some other form"}"#;
+        assert!(matches!(Contents::read(older), Err(Fault::Older { found: 1, known: 2 })));
         let mut contents = contents("router/queue.db");
         assert!(contents.newer().is_none());
         contents.schemas.insert("router/queue.db".to_owned(), 9999);

@@ -63,7 +63,7 @@ pub(super) async fn create(app: &App, create: Create) -> Outcome {
     }
     let millis = u64::try_from(still.as_millis()).unwrap_or(u64::MAX);
     let document = json!({
-        "file": create.file,
+        "file": create.file.to_string_lossy(),
         "bytes": bytes,
         "members": contents.members.len(),
         "secrets": contents.secrets,

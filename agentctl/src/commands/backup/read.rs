@@ -160,7 +160,7 @@ fn walk(opened: impl Read, folder: &Path, wanted: Wanted<'_>, progress: &mut Pro
             continue;
         }
         if entry.header().entry_type() == EntryType::XHeader && pax.is_none() {
-            pax = Some(pax_header(&mut entry)?);
+            pax = Some(bounded(&mut entry, PAX, "a pax header in it is too long")?);
             continue;
         }
         let found = name.take().unwrap_or_else(|| lossy(&entry.header().path_bytes()));
@@ -206,18 +206,14 @@ fn misplaced(found: &str, listed: &str) -> Stop {
 
 /// A name that the next member has, with the zero that ends it.
 fn long_name(entry: &mut Entry<'_, impl Read>) -> Result<String, Stop> {
-    if entry.size() > PATH as u64 + 1 {
-        return Err(Fault::NotABackup("a name in it is too long").into());
-    }
-    let mut bytes = Vec::new();
-    entry.read_to_end(&mut bytes).map_err(malformed)?;
+    let bytes = bounded(entry, PATH as u64 + 1, "a name in it is too long")?;
     Ok(lossy(bytes.strip_suffix(b"\0").unwrap_or(&bytes)))
 }
 
-/// The pax header of the next member.
-fn pax_header(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, Stop> {
-    if entry.size() > PAX {
-        return Err(Fault::NotABackup("a pax header in it is too long").into());
+/// All bytes of an entry; `why` is the complaint about one that has more than `most`.
+fn bounded(entry: &mut Entry<'_, impl Read>, most: u64, why: &'static str) -> Result<Vec<u8>, Stop> {
+    if entry.size() > most {
+        return Err(Fault::NotABackup(why).into());
     }
     let mut bytes = Vec::new();
     entry.read_to_end(&mut bytes).map_err(malformed)?;
@@ -238,12 +234,11 @@ fn sparse_path<'a>(found: &'a str, listed: &'a Member, pax: Option<&[u8]>) -> Re
 }
 
 fn manifest(entry: &mut Entry<'_, impl Read>, found: &str) -> Result<Contents, Stop> {
-    if found != NAME || entry.header().entry_type() != EntryType::Regular || entry.size() > BOUND {
-        return Err(Fault::NotABackup("its first member is no manifest").into());
+    let other = "its first member is no manifest";
+    if found != NAME || entry.header().entry_type() != EntryType::Regular {
+        return Err(Fault::NotABackup(other).into());
     }
-    let mut bytes = Vec::new();
-    entry.read_to_end(&mut bytes).map_err(malformed)?;
-    Ok(Contents::read(&bytes)?)
+    Ok(Contents::read(&bounded(entry, BOUND, other)?)?)
 }
 
 /// Compares a member with its line of the manifest, and writes it to its place if it is wanted.

@@ -37,7 +37,7 @@ pub(super) fn verify(app: &App, verify: &Verify) -> Outcome {
         return Err(Broken { fault: newer, trustworthy: Some("all of it".to_owned()) }.into());
     }
     let document = json!({
-        "file": verify.file,
+        "file": verify.file.to_string_lossy(),
         "made_ms": contents.made_ms,
         "cordon": contents.cordon,
         "secrets": contents.secrets,

@@ -2,12 +2,11 @@
 //! owner a code that links the owner's own account of the messenger.
 
 use super::edit::{Written, with, without};
-use super::restart;
 use crate::app::{App, Outcome};
 use crate::commands::setup::place;
 use crate::commands::{config, cred};
 use crate::failure::Failure;
-use crate::{host, secret_input};
+use crate::secret_input;
 use ipc_proto::channel::LinkCode;
 use ipc_proto::control::method;
 use ipc_proto::credproxy::{At, Binding, Verb};
@@ -82,17 +81,6 @@ const fn dm(dm: Dm) -> &'static str {
     }
 }
 
-/// The configuration to change.
-async fn file(app: &App, given: Option<PathBuf>) -> PathBuf {
-    match given {
-        Some(path) => path,
-        None => {
-            let read = host::status(app).await.ok().and_then(|status| host::config(&status));
-            read.unwrap_or_else(config::usual)
-        }
-    }
-}
-
 /// `host[:port]` of an address.
 fn authority(url: &str) -> Result<&str, Failure> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
@@ -119,7 +107,7 @@ pub(super) async fn add(app: &App, add: Add) -> Outcome {
     let secret = Name::clip(&format!("telegram-{}", add.name));
     let token = secret_input::value("Token of the bot, from @BotFather (not shown): ", TOKEN)?;
     cred::store(app, &secret, binding(server.unwrap_or(TELEGRAM))?, token).await?;
-    let path = file(app, add.config).await;
+    let path = config::file(app, add.config).await;
     let plain = server.filter(|_| url.is_some_and(|url| url.starts_with("http://")));
     let written = Written {
         name: &add.name,
@@ -146,7 +134,11 @@ pub(super) async fn add(app: &App, add: Add) -> Outcome {
     }
     app.out.line(&format!("the token is stored as {secret}, for {} alone", server.unwrap_or(TELEGRAM)))?;
     if changed.is_some() {
-        app.out.line(&format!("{} has the channel; restart the host: {}", path.display(), restart()))?;
+        app.out.line(&format!(
+            "{} has the channel; restart the host: {}",
+            path.display(),
+            place::restart()
+        ))?;
     }
     app.out.line(&format!("then: agentctl channel test {}", add.name))?;
     app.out.line(&format!(
@@ -165,14 +157,14 @@ async fn link(app: &App) -> Result<LinkCode, Failure> {
 
 /// Removes a channel from the configuration.
 pub(super) async fn remove(app: &App, remove: &Remove) -> Outcome {
-    let path = file(app, remove.config.clone()).await;
+    let path = config::file(app, remove.config.clone()).await;
     let name = &remove.name;
     let changed = place::change(&path, |old| without(old, name).map_err(|fault| fault.to_string()))?;
     let sentence = match changed {
         Some(_) => format!(
             "{name} is out of {}; restart the host: {}; its secret stays until `agentctl cred revoke telegram-{name}`",
             path.display(),
-            restart()
+            place::restart()
         ),
         None => format!("{} has no channel {name}", path.display()),
     };

@@ -87,7 +87,7 @@ pub(super) async fn export(app: &App, arguments: Export) -> Outcome {
         text::count(count, "secret is", "secrets are"),
         file.display()
     );
-    Ok(app.out.done(json!({ "file": file, "secrets": count }), &sentence)?)
+    Ok(app.out.done(json!({ "file": file.to_string_lossy(), "secrets": count }), &sentence)?)
 }
 
 /// Checks that the file can be made, before anything is asked for, exported and put on the record in vain.

@@ -1,11 +1,11 @@
 //! Failures of a hook, for the person to see: on standard error, which clients seldom show, and in `cordon/hook.log` of
 //! their state folder. The file stays small and holds nothing of the event's contents.
 
-use crate::text;
+use crate::{places, text};
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes after which the file is truncated.
 const MOST: u64 = 64 * 1024;
@@ -15,7 +15,7 @@ pub(super) fn failed(client: &str, event: &str, why: &str) {
     let event: String = event.chars().take(64).collect();
     let line = text::line(&format!("{client} {event}: {why}"));
     let _ = writeln!(std::io::stderr().lock(), "agentctl hook: {line}");
-    if let Some(folder) = folder() {
+    if let Some(folder) = places::user_state() {
         let _ = append(&folder, &format!("{} {line}\n", text::utc(text::now_ms())));
     }
 }
@@ -31,13 +31,6 @@ fn append(folder: &Path, line: &str) -> std::io::Result<()> {
     let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(flags).open(path)?;
     file.write_all(line.as_bytes())
-}
-
-/// `cordon` in the user's state folder.
-fn folder() -> Option<PathBuf> {
-    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")))?;
-    Some(state.join("cordon"))
 }
 
 #[cfg(test)]

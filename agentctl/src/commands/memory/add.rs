@@ -65,9 +65,9 @@ fn kind(name: &str) -> Result<Named, String> {
     let known = match name {
         "note" => Some(Named::Note),
         "episodic" => Some(Named::Episodic),
-        _ => super::named(name)
+        _ => crate::arguments::named(name)
             .map(Named::Semantic)
-            .or_else(|_| super::named(name).map(Named::Observation))
+            .or_else(|_| crate::arguments::named(name).map(Named::Observation))
             .ok(),
     };
     known.ok_or_else(|| {

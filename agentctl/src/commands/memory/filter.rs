@@ -1,8 +1,9 @@
 //! Options that select memories.
 
 use super::sessions::session_ids;
-use super::{named, tag};
+use super::tag;
 use crate::app::App;
+use crate::arguments::named;
 use crate::failure::Failure;
 use crate::text;
 use ipc_proto::ids::SessionId;

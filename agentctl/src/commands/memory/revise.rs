@@ -22,7 +22,7 @@ pub(crate) struct Revise {
     #[command(flatten)]
     observed: Observed,
     /// The new type of an observation: decision, bugfix, feature, refactor, discovery or change
-    #[arg(long = "type", value_name = "TYPE", value_parser = super::named::<ObservationType>)]
+    #[arg(long = "type", value_name = "TYPE", value_parser = crate::arguments::named::<ObservationType>)]
     r#type: Option<ObservationType>,
     /// A new tag, which replaces all that it had; may be given again
     #[arg(long = "tag", value_name = "WORD", value_parser = super::tag)]

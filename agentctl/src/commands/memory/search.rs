@@ -1,8 +1,9 @@
 //! `agentctl memory search`: the memories that match best.
 
 use super::filter::Which;
-use super::{Where, named, say_unread};
+use super::{Where, say_unread};
 use crate::app::{App, Outcome};
+use crate::arguments::named;
 use crate::failure::Failure;
 use crate::{text, view};
 use ipc_proto::control::method;

@@ -4,9 +4,8 @@
 use crate::app::{App, Outcome};
 use crate::commands::config;
 use crate::commands::setup::place;
-use crate::host;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 /// The arguments of `web allow`.
@@ -22,8 +21,7 @@ pub(crate) struct Allow {
 
 /// Adds the host.
 pub(crate) async fn allow(app: &App, allow: Allow) -> Outcome {
-    let read = host::status(app).await.ok().and_then(|status| host::config(&status));
-    let config = allow.config.or(read).unwrap_or_else(config::usual);
+    let config = config::file(app, allow.config).await;
     let changed = place::change(&config, |text| with_host(text, &allow.host))?;
     let restart = place::restart();
     let sentence = match &changed {
@@ -32,7 +30,8 @@ pub(crate) async fn allow(app: &App, allow: Allow) -> Outcome {
     };
     let (is_changed, backup) = (changed.is_some(), changed.and_then(|changed| changed.backup));
     let fields = json!({
-        "host": allow.host, "config": config, "changed": is_changed, "backup": backup, "restart": restart,
+        "host": allow.host, "config": config.to_string_lossy(), "changed": is_changed,
+        "backup": backup.as_deref().map(Path::to_string_lossy), "restart": restart,
     });
     Ok(app.out.done(fields, &sentence)?)
 }

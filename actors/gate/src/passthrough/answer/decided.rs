@@ -2,7 +2,7 @@
 
 use crate::model::budget::Patience;
 use crate::passthrough::deps::Dependencies;
-use crate::state::errors::{down, to_relay_error};
+use crate::state::errors::relay_down;
 use crate::state::rates::Load;
 use ipc_proto::Name;
 use ipc_proto::audit::Event;
@@ -43,7 +43,7 @@ impl Decision {
     pub(crate) async fn recorded(self, deps: &impl Dependencies) -> Result<(), RelayError> {
         match self {
             Self::Due(event) => deps.record(event).await,
-            Self::Sent(recording) => recording.await.unwrap_or_else(|_| Err(to_relay_error(down("audit")))),
+            Self::Sent(recording) => recording.await.unwrap_or_else(|_| Err(relay_down("audit"))),
         }
     }
 }

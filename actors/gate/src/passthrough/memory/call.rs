@@ -5,6 +5,7 @@ use super::shown::Shown;
 use crate::passthrough::client::Client;
 use crate::passthrough::deps::Dependencies;
 use crate::state::context::GateContext;
+use crate::state::elapsed::ms;
 use crate::state::errors::to_relay_error;
 use crate::state::rates::{AGAIN, Load};
 use ipc_proto::api::Caller;
@@ -67,7 +68,7 @@ impl<'a> Call<'a> {
     /// Returns if the client may read so; the decision is on the record.
     async fn decide(&self) -> Result<(), RelayError> {
         let (gate, client, tool) = (self.gate, &self.client, self.tool);
-        let label = Label::of(Trust::User, Class::Internal, &format!("api:{}", client.display_name()));
+        let label = Label::of(Trust::User, Class::Internal, &self.by);
         let (session, args) =
             (client.session(&label), Map::from_iter([("scope".to_owned(), Value::from("user"))]));
         let call = policy::Call { tool, args: &args };
@@ -87,24 +88,27 @@ impl<'a> Call<'a> {
     /// Releases memory's answer to the client, if policy lets it pass; its size and hash are on the record first.
     pub(super) async fn release<T: Shown>(mut self, answer: Result<T, RelayError>) -> Result<T, RelayError> {
         let answer = answer.map(Shown::without_proposed).and_then(|answer| {
-            let mut bytes = 0;
-            answer.texts(&mut |text, _| bytes += text.len());
+            let summary = Summary::of(&answer);
+            let bytes = usize::try_from(summary.bytes).unwrap_or(usize::MAX);
             // There may be no room for as much as memory answers.
-            if self.load.grow(bytes) { Ok(answer) } else { Err(RelayError::Busy { retry_s: AGAIN }) }
+            if self.load.grow(bytes) {
+                Ok((answer, summary))
+            } else {
+                Err(RelayError::Busy { retry_s: AGAIN })
+            }
         });
         let (gate, client) = (self.gate, &self.client);
         let mut ended = client
             .event_about(Action::ToolEnded, Result3::Success, self.tool)
             .because(&client.display_name());
-        ended.duration_ms = u32::try_from(self.begun.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let answer = match answer {
-            Ok(answer) => answer,
+        ended.duration_ms = ms(self.begun.elapsed());
+        let (answer, Summary { label, bytes, hash }) = match answer {
+            Ok(released) => released,
             Err(error) => {
                 gate.record_later(Event { result: Result3::Error, ..ended });
                 return Err(error);
             }
         };
-        let Summary { label, bytes, hash } = Summary::of(&answer);
         let session = client.session(&label);
         ended.bytes = bytes;
         if policy::passes(&gate.engine(), &session, Passage::Log, &label).is_ok() {
