@@ -31,8 +31,9 @@ TARBALL ?= target/cordon-$(VERSION).tar.gz
 build:
 	$(CARGO) build --workspace --all-targets
 
+# Without the tests, whose libraries would add features to those of the programs.
 release:
-	$(CARGO) build --release --workspace --bins
+	$(CARGO) build --release --workspace --exclude tests --bins
 
 check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) fmt --all --check
@@ -82,7 +83,7 @@ bench: release
 	$(CARGO) run --release --quiet -p tests --bin bench
 
 chaos: release ## a real host under people and faults, and then the laws; as root with a disk that fills and stalls
-	target/release/chaos --faults $(CHAOS_FAULTS) --runs $(CHAOS_RUNS)
+	$(CARGO) run --release --quiet -p tests --bin chaos -- --faults $(CHAOS_FAULTS) --runs $(CHAOS_RUNS)
 
 eval: release ## how well the judges judge: the scanner on its corpora, the policies on AgentDojo's plans
 	$(CARGO) run --release --quiet -p scanner --example eval -- $(CORPORA)

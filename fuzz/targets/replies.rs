@@ -1,4 +1,4 @@
-//! What every decoder of a provider's reply is held to: any bytes are read, come to the same however they are cut, and a
+//! Every decoder of a provider's reply is held to this: any bytes are read, come to the same however they are cut, and a
 //! call that ends has a whole object for its arguments.
 
 use dialect::{Reader, Stops};

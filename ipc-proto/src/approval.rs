@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// Approvals that may wait at once, in all; one more is refused, and so is the call.
 pub const PENDING: usize = 256;
+/// The share of these for one user who is no owner.
+pub const PENDING_PER_USER: usize = 64;
+/// The share of these that is left to owners.
+pub const PENDING_OF_OWNERS: usize = 32;
 /// Approvals that may wait at once in one session.
 pub const PENDING_PER_SESSION: usize = 32;
 /// Grants of one session.

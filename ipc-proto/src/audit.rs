@@ -135,7 +135,7 @@ pub struct Report {
     pub fault: Option<Name>,
     /// Root hash of the Merkle tree of the entries that hold.
     pub head: [u8; 32],
-    /// Entries that wait for a signature for longer than [`UNSIGNED_MS`], if any.
+    /// Entries that wait for a signature for longer than 70 s, if any: [`UNSIGNED_MS`] and ten seconds for a slow disk.
     pub late: Option<Late>,
 }
 

@@ -286,7 +286,7 @@ mod tests {
 
     // Holds P9-03.
     #[test]
-    fn a_frame_that_announces_more_than_the_bound_is_refused_before_it_is_allocated() {
+    fn a_frame_that_announces_too_much_is_refused_before_it_is_allocated() {
         let announces_an_exabyte = u64::MAX.to_le_bytes();
         assert!(options().deserialize::<List<u64, 4>>(&announces_an_exabyte).is_err());
         assert!(options().deserialize::<Text<4>>(&announces_an_exabyte).is_err());

@@ -556,7 +556,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_of_an_error_that_passes_say_after_how_many_seconds_and_no_other_words_do() {
+    fn only_the_words_of_an_error_that_passes_say_after_how_many_seconds() {
         let budget = |again_s| ModelError::Budget { per: Per::Day, again_s };
         for (error, seconds) in [
             (ModelError::RateLimited { retry_after_s: 17 }, Some(17)),

@@ -62,7 +62,7 @@ mod tests {
     use confine::passing;
 
     #[test]
-    fn an_answer_is_ready_when_it_came_or_its_child_ended_and_late_after_its_time() {
+    fn an_answer_is_ready_once_it_came_or_its_child_ended_and_late_else() {
         let (ours, theirs) = passing::frame_pair().unwrap();
         let mut pending = PendingAnswer::new(1, ours);
         assert_eq!(pending.state(), AnswerState::Waiting);

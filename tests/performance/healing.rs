@@ -11,6 +11,8 @@ use ipc_proto::control::{ControlClient, method};
 use ipc_proto::ids::MemoryId;
 use ipc_proto::memory::Area;
 use manifest::Process;
+use reqwest::StatusCode;
+use reqwest::redirect::Policy;
 use std::io;
 use std::time::{Duration, Instant};
 use tests::Host;
@@ -108,10 +110,15 @@ async fn again(host: &Host, person: &mut Person) -> io::Result<()> {
 }
 
 async fn served(host: &Host) -> io::Result<()> {
-    let client = reqwest::Client::builder().no_proxy().unix_socket(host.gateway()).build();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(Policy::none())
+        .timeout(PATIENCE)
+        .unix_socket(host.gateway())
+        .build();
     let response = client.map_err(io::Error::other)?.get("http://localhost/healthz").send().await;
     let status = response.map_err(io::Error::other)?.status();
-    if status.is_success() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    if status == StatusCode::OK { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 
 /// Asks for something that this process has to do with.

@@ -17,7 +17,7 @@ pub(crate) struct Rival {
 pub(crate) fn all(workspace: &Path) -> Vec<Rival> {
     let plain = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     vec![
-        Rival { name: "bwrap", words: bwrap(workspace), share: 0.25 },
+        Rival { name: "bwrap", words: bwrap(workspace), share: 0.28 },
         Rival { name: "codex", words: plain(&["sandbox", "linux", "--"]), share: 0.05 },
         Rival { name: "srt", words: Vec::new(), share: 0.01 },
     ]

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_whose_share_is_full_of_unknown_connections_closes_its_own_oldest() {
+    fn a_peer_with_a_full_share_closes_its_own_oldest_unknown_connection() {
         let connections = Connections::new(ROOM);
         let mut held: Vec<_> = (0..3).map(|_| connections.enter(1, false).unwrap()).collect();
         let fourth = connections.enter(1, false).unwrap();

@@ -57,7 +57,7 @@ mod tests {
 
     // Holds P5-55.
     #[test]
-    fn every_line_is_answered_in_order_and_a_bad_or_long_one_costs_only_itself() {
+    fn lines_are_answered_in_order_and_a_bad_or_long_one_costs_only_itself() {
         let cases = [
             ("", true, ""),
             ("one\n\n  \nquiet\ntwelve\n", true, "3\n6\n"),

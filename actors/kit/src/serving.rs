@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_whose_answers_are_left_unread_are_answered_once_they_are_read_and_only_so_many_run_at_once() {
+    fn answers_wait_for_a_slow_reader_and_only_so_many_calls_run_at_once() {
         const CALLS: u64 = 5_000;
         run(async {
             let (transport, far) = connected().await;
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_is_given_up_or_out_of_time_is_dropped_without_an_answer_and_the_others_go_on() {
+    fn a_cancelled_or_late_call_is_dropped_and_the_others_go_on() {
         const LONG: Duration = Duration::from_secs(60);
         run(async {
             let (server, mut caller) = numbers();

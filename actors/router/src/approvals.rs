@@ -8,13 +8,25 @@ use crate::state::RouterState;
 use crate::state::approvals::StatePort;
 use crate::state::effects::Recorded;
 use crate::state::moment::PAUSE;
-use crate::store::{Asked, Settled, StoreFault};
+use crate::store::{Asked, Settled, StoreFault, Waiting};
 use ipc_proto::List;
-use ipc_proto::approval::{ApprovalInfo, ApprovalView, PENDING, PENDING_PER_SESSION, Question, State};
+use ipc_proto::approval::{
+    ApprovalInfo, ApprovalView, PENDING, PENDING_OF_OWNERS, PENDING_PER_SESSION, PENDING_PER_USER, Question,
+    State,
+};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{ApprovalId, TurnId, UserId};
 use ipc_proto::router::{EventName, RouterError};
 use sha2::{Digest, Sha256};
+
+/// The approvals that wait in the session, for the user or in all, whichever first leaves no room for one more. One user's
+/// questions leave room for other users', and all of theirs for owners'.
+fn full(waiting: &Waiting, owner: bool) -> Option<usize> {
+    let (of_user, in_all) =
+        if owner { (PENDING, PENDING) } else { (PENDING_PER_USER, PENDING - PENDING_OF_OWNERS) };
+    let bounds = [(waiting.session, PENDING_PER_SESSION), (waiting.user, of_user), (waiting.all, in_all)];
+    bounds.into_iter().find(|(count, bound)| count >= bound).map(|(count, _)| count)
+}
 
 impl RouterState {
     /// Stores a question of a turn that is under way. The same question twice is one.
@@ -28,12 +40,9 @@ impl RouterState {
             let theirs = self.store.asked(question.id)?.is_some_and(|it| it.turn == turn);
             return if theirs && before == *question { Ok(()) } else { Err(RouterError::BadStep) };
         }
-        let (all, here) = self.store.pending_approvals(head.session, self.now.ms)?;
-        if all >= PENDING || here >= PENDING_PER_SESSION {
-            let waiting = if here >= PENDING_PER_SESSION { here } else { all };
-            return Err(RouterError::TooManyApprovals {
-                waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
-            });
+        let waiting = self.store.pending_approvals(head.session, head.user, self.now.ms)?;
+        if let Some(full) = full(&waiting, self.is_owner(head.user)) {
+            return Err(RouterError::TooManyApprovals { waiting: u32::try_from(full).unwrap_or(u32::MAX) });
         }
         let now_ms = self.now.ms;
         let shown = self.shown_question(&head, question)?;

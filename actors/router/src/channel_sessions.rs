@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_have_sessions_of_their_own_and_a_person_can_have_one_for_all_channels() {
+    fn threads_have_their_own_sessions_and_a_person_can_share_one_over_all() {
         let (mut channel, mut conversation) = (channel(), inbound("1", "7", "x").conversation);
         assert_eq!(session_base(&channel, &conversation), "telegram:main");
         conversation.thread = Some(Text::clip("44"));

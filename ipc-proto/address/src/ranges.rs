@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_last_address_of_every_range_is_not_public_and_the_neighbours_of_most_are() {
+    fn the_ends_of_every_range_are_not_public_and_most_neighbours_are() {
         for (base, length, why) in V4 {
             let last = Ipv4Addr::from_bits(base.to_bits() | u32::MAX.checked_shr(*length).unwrap_or(0));
             assert!(!is_public((*base).into()) && !is_public(last.into()), "{base}/{length} {why}");

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_that_of_the_last_transaction_whether_in_the_file_or_in_its_log() {
+    fn the_version_is_the_last_transaction_s_in_the_file_or_in_its_log() {
         let (old, new, newest) = (page(1), page(2), page(3));
         let cases: [(&[Frame<'_>], u32); 5] = [
             (&[], 1),

@@ -134,7 +134,7 @@ fn only_dialer_has_a_network() {
 
 // Holds P4-02.
 #[test]
-fn only_gate_reaches_model_and_web_and_only_these_three_send_requests_with_secrets() {
+fn only_gate_reaches_model_and_web_and_only_three_send_with_secrets() {
     for caller in TABLE.iter().map(|row| row.process) {
         for behind in [Process::Model, Process::Web] {
             assert_eq!(manifest::edge(caller, behind), caller == Process::Gate, "{}", caller.name());
@@ -208,7 +208,7 @@ fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
 
 // Holds P1-20.
 #[test]
-fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_model_calls() {
+fn a_person_s_program_has_no_host_tool_and_a_runner_not_its_model_calls() {
     let may = |runner, method| manifest::allowed(runner, Process::Gate, method);
     for method in ["start_completion", "poll_completion", "effect", "result", "progress"] {
         assert_eq!(
@@ -237,7 +237,7 @@ fn a_person_s_own_program_has_no_tool_of_the_host_and_no_agent_s_runner_its_mode
 
 // Holds P1-20.
 #[test]
-fn only_a_person_s_own_program_has_a_loopback_and_no_unix_socket_but_pairs() {
+fn only_a_person_s_program_has_a_loopback_and_of_unix_sockets_only_pairs() {
     for row in TABLE {
         let apart = row.process == Process::AgentRunner;
         assert_eq!(row.network == Network::Loopback, apart, "{}", row.process.name());
@@ -306,7 +306,7 @@ fn no_actor_may_map_code_fork_or_pass_descriptors_it_has_no_reason_to() {
 }
 
 #[test]
-fn no_group_lists_a_call_twice_in_the_same_way_and_what_runners_are_refused_is_not_granted() {
+fn no_group_lists_a_call_twice_and_no_call_refused_to_runners_is_granted() {
     for row in TABLE {
         for group in row.syscalls {
             let rules: BTreeSet<_> =
@@ -328,7 +328,7 @@ fn no_group_lists_a_call_twice_in_the_same_way_and_what_runners_are_refused_is_n
 
 // Holds P2-12.
 #[test]
-fn every_bound_argument_has_its_reason_and_every_condition_its_sentence_and_its_rules() {
+fn every_bound_argument_has_a_reason_and_every_condition_its_rules() {
     for call in TABLE.iter().flat_map(|row| row.syscalls).flat_map(|group| group.calls) {
         assert_eq!(call.when.is_empty(), call.why.is_empty(), "{}", call.name);
         assert!(call.when.iter().all(|all| !all.is_empty()), "{}", call.name);
@@ -343,7 +343,7 @@ fn every_bound_argument_has_its_reason_and_every_condition_its_sentence_and_its_
 
 // Holds P2-14.
 #[test]
-fn no_row_but_the_runner_s_has_memory_that_can_be_executed_nor_signals_another() {
+fn no_row_but_the_runner_s_can_execute_its_memory_or_signal_another() {
     for row in TABLE.iter().filter(|row| !row.process.is_runner()) {
         for protection in 0..8_u64 {
             let arguments = [0, 4096, protection, 0x22, u64::MAX, 0];

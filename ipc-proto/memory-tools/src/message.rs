@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_of_the_protocol_are_heard_and_an_unknown_method_is_left_to_the_server() {
+    fn messages_of_the_protocol_are_read_also_those_of_an_unknown_method() {
         for said in [
             json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }),
             json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/list", "params": {} }),

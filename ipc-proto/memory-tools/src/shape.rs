@@ -385,7 +385,7 @@ mod tests {
 
     // Holds P3-40.
     #[test]
-    fn a_row_of_any_kind_and_state_goes_out_and_comes_in_whole_but_for_its_label() {
+    fn a_row_of_any_kind_and_state_goes_out_and_comes_in_all_but_its_label() {
         let mut rows = vec![observed()];
         let kinds = [
             Kind::Note { key: Some(Text::clip("k")) },
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_another_form_become_the_same_id_each_time_and_never_one_of_another_kind() {
+    fn a_foreign_id_becomes_the_same_id_each_time_and_none_of_another_kind() {
         let text = Text::clip("obs_17");
         assert_eq!(memory_id(&text), memory_id(&text));
         assert_ne!(memory_id(&text), memory_id(&Text::clip("obs_18")));

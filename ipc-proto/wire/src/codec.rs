@@ -238,7 +238,7 @@ mod tests {
 
     // Holds B-04.
     #[test]
-    fn a_deadline_that_would_overflow_the_clock_is_refused_before_it_is_decoded() {
+    fn a_deadline_that_overflows_the_clock_is_refused_before_it_is_decoded() {
         let context = tarpc::context::current();
         let message = tarpc::ClientMessage::Request(tarpc::Request { context, id: 1, message: 5_u8 });
         let mut bytes = encode(&message, 256).unwrap();
@@ -277,7 +277,7 @@ mod tests {
 
     // Holds B-03.
     #[test]
-    fn a_connection_without_half_a_frame_may_be_silent_for_as_long_as_it_likes() {
+    fn a_connection_with_no_frame_begun_may_be_silent_for_ever() {
         paused(async {
             let (near, far) = tokio::io::duplex(1024);
             let mut receiver = Messages::<u32, u32, _>::new(near, 1024, Side::Client);

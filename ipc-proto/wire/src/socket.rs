@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_socket_holds_goes_out_as_the_peer_takes_it_and_then_room_is_not_watched() {
+    fn more_than_the_socket_holds_goes_out_and_then_its_room_is_not_watched() {
         run(async {
             let (mut one, mut other) = pair();
             let sent: Vec<u8> = (0..4_u32 << 20).map(|at| at.to_le_bytes()[1]).collect();

@@ -37,7 +37,7 @@ pub enum MigrationFault {
     Database(#[from] rusqlite::Error),
 }
 
-/// What is set before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
+/// Settings before the first read. Exclusive locking comes first, so that the log needs no shared memory file;
 /// nothing spills to a temporary folder, which the seal does not reach.
 const SETTINGS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
@@ -51,7 +51,7 @@ const SETTINGS: &str = "
 /// Bytes that are free on a disk on which a log takes room ahead.
 const SPARE: u64 = 64 << 20;
 
-/// What a database is given.
+/// The room of a database.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     /// Bytes of the log that are there from the start and stay on the disk once they are in the database. A commit within
@@ -240,7 +240,7 @@ mod tests {
 
     // Holds P7-65.
     #[test]
-    fn steps_that_are_cut_short_leave_what_was_there_before_the_first_and_the_copy_is_of_that() {
+    fn steps_that_fail_leave_the_database_as_it_was_and_the_copy_is_of_that() {
         let (folder, file, mut db) = database();
         migrate(&mut db, &file, &[FIRST]).unwrap();
         let broken = "INSERT INTO a VALUES (2); CREATE TABLE a (x);";
@@ -286,7 +286,7 @@ mod tests {
 
     // Holds P7-64.
     #[test]
-    fn a_log_has_its_length_from_the_start_and_what_was_written_to_it_is_found_after_a_kill() {
+    fn a_log_has_its_length_from_the_start_and_survives_a_kill() {
         let folder = tempfile::tempdir().unwrap();
         let (file, killed) = (folder.path().join("some.db"), folder.path().join("killed.db"));
         let room = Room { log_bytes: 1 << 20, statements: 4 };

@@ -8,6 +8,17 @@ use ipc_proto::router::SessionName;
 use ipc_proto::{Name, Text};
 use rusqlite::{Row, params};
 
+/// Questions that are pending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// In all.
+    pub(crate) all: usize,
+    /// Those of one user.
+    pub(crate) user: usize,
+    /// Those of one session.
+    pub(crate) session: usize,
+}
+
 /// A stored question without the action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
@@ -129,18 +140,22 @@ impl Store {
         Ok(ends.flatten())
     }
 
-    /// How many are pending now: in all, and in this session.
+    /// How many are pending now: in all, of this user, and in this session.
     pub(crate) fn pending_approvals(
         &self,
         session: SessionId,
+        user: UserId,
         now_ms: u64,
-    ) -> Result<(usize, usize), StoreFault> {
-        let sql = "SELECT count(*), coalesce(sum(session = ?), 0) FROM approvals
-                   WHERE state IN ('pending', 'approved') AND state = 'pending' AND ends_ms > ?";
-        let row = params![session.bytes(), to_sql_ms(now_ms)];
-        let counted = self.one(sql, row, |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
-        let number = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);
-        Ok(counted.map_or((0, 0), |(all, here)| (number(all), number(here))))
+    ) -> Result<Waiting, StoreFault> {
+        let sql = "SELECT count(*), coalesce(sum(s.user = ?), 0), coalesce(sum(a.session = ?), 0)
+                   FROM approvals a JOIN sessions s ON s.id = a.session
+                   WHERE a.state IN ('pending', 'approved') AND a.state = 'pending' AND a.ends_ms > ?";
+        let row = params![user.bytes(), session.bytes(), to_sql_ms(now_ms)];
+        let counted = self.one(sql, row, |row| {
+            let number = |at| row.get::<_, i64>(at).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+            Ok(Waiting { all: number(0)?, user: number(1)?, session: number(2)? })
+        })?;
+        Ok(counted.unwrap_or_default())
     }
 
     /// How many are pending now.

@@ -21,7 +21,7 @@ mod transcript;
 mod users;
 mod workspaces;
 
-pub(crate) use approvals::{Asked, Settled, name as approval_state};
+pub(crate) use approvals::{Asked, Settled, Waiting, name as approval_state};
 pub(crate) use channels::Arrival;
 pub(crate) use choices::{Choice, NewChoice};
 pub(crate) use deliveries::{Delivery, NewDelivery, PieceHead, from_sql_id};

@@ -4,8 +4,11 @@
 use super::world::World;
 use super::{answer, approval, asking, decided, question, reply, said};
 use crate::state::requests::{AnswerPort, AnswerRequest, NewStep};
-use ipc_proto::approval::{PENDING, PENDING_PER_SESSION, Question, Reply, State, USE_MS};
+use ipc_proto::approval::{
+    PENDING, PENDING_OF_OWNERS, PENDING_PER_SESSION, PENDING_PER_USER, Question, Reply, State, USE_MS,
+};
 use ipc_proto::audit::{Action, Result3};
+use ipc_proto::config::UserRole;
 use ipc_proto::ids::{CallId, TurnId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::{CallVerdict, EventName, MessageState, RouterError, Step};
@@ -349,17 +352,23 @@ fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
 
 // Holds B-44.
 #[test]
-fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
+fn open_questions_are_bounded_in_a_session_for_a_user_and_in_all() {
+    let users = ["own", "a", "b", "c", "d"];
+    let role = |at| if at == 0 { UserRole::Owner } else { UserRole::User };
     let config = ipc_proto::config::Router {
         turns_at_once: 65,
         turns_per_user: 64,
         queue_total: 64,
+        users: (0..5)
+            .map(|at| super::user(users[at], &[2000 + u32::try_from(at).unwrap()], role(at)))
+            .collect(),
         ..super::config()
     };
     let mut world = World::with(config);
     let mut id = 0u64;
-    let mut fill = |world: &mut World, session: usize, most: usize| {
-        let turn = world.say(&format!("s{session}"), "x").turn;
+    let mut fill = |world: &mut World, uid: u32, session: &str, most: usize| {
+        let user = world.id(uid);
+        let turn = world.submit(&super::said(user, session, &format!("{uid}/{session}"), "x")).unwrap().turn;
         (0..most).try_for_each(|_| {
             id += 1;
             let mut bytes = [0; 16];
@@ -371,13 +380,20 @@ fn there_are_only_so_many_open_questions_in_a_session_and_in_all() {
     };
     let refused =
         |waiting: usize| Err(RouterError::TooManyApprovals { waiting: u32::try_from(waiting).unwrap() });
-    assert_eq!(fill(&mut world, 0, PENDING_PER_SESSION + 1), refused(PENDING_PER_SESSION));
-    for session in 1..PENDING / PENDING_PER_SESSION {
-        assert_eq!(fill(&mut world, session, PENDING_PER_SESSION), Ok(()));
+    assert_eq!(fill(&mut world, 2001, "1", PENDING_PER_SESSION + 1), refused(PENDING_PER_SESSION));
+    assert_eq!(fill(&mut world, 2001, "2", PENDING_PER_SESSION), Ok(()));
+    assert_eq!(fill(&mut world, 2001, "3", 1), refused(PENDING_PER_USER), "the rest is other users'");
+    for uid in [2002, 2003] {
+        assert_eq!(fill(&mut world, uid, "1", PENDING_PER_SESSION), Ok(()));
+        assert_eq!(fill(&mut world, uid, "2", PENDING_PER_SESSION), Ok(()));
     }
-    assert_eq!(fill(&mut world, 99, 1), refused(PENDING));
+    let rest = PENDING - PENDING_OF_OWNERS;
+    assert_eq!(fill(&mut world, 2004, "1", PENDING_PER_SESSION), Ok(()));
+    assert_eq!(fill(&mut world, 2004, "2", 1), refused(rest), "the last are the owners'");
+    assert_eq!(fill(&mut world, 2000, "1", PENDING_OF_OWNERS), Ok(()));
+    assert_eq!(fill(&mut world, 2000, "2", 1), refused(PENDING));
     world.pass(60_500);
-    assert_eq!(fill(&mut world, 98, 1), Ok(()), "what has run out takes no place");
+    assert_eq!(fill(&mut world, 2004, "3", 1), Ok(()), "what has run out takes no place");
 }
 
 // Holds P5-66.

@@ -233,7 +233,7 @@ fn a_claim_waits_for_work_and_gets_it_when_the_answer_is_durable() {
 
 // Holds P11-10.
 #[test]
-fn a_piece_that_a_dead_process_held_is_unknown_and_never_sent_again_by_itself() {
+fn a_piece_that_a_dead_process_held_is_unknown_and_is_not_sent_again() {
     let mut world = with(DmPolicy::OwnerOnly);
     let turn = write(&mut world, "k1", "hello");
     world.finish(turn, answer("one two")).unwrap().unwrap();
@@ -392,7 +392,7 @@ fn an_identity_is_added_to_a_user_who_exists_and_to_no_second_one() {
 }
 
 #[test]
-fn commands_are_done_without_a_model_and_a_new_conversation_has_a_new_session() {
+fn commands_need_no_model_and_a_new_conversation_has_a_new_session() {
     let mut world = with(DmPolicy::OwnerOnly);
     let turn = write(&mut world, "k1", "hello");
     assert_eq!(accept(&mut world, vec![inbound("k2", "7", "/stop")], "2"), [Admitted::Command]);
@@ -407,7 +407,7 @@ fn commands_are_done_without_a_model_and_a_new_conversation_has_a_new_session() 
 }
 
 #[test]
-fn a_full_queue_and_a_paused_account_take_nothing_and_the_sender_reads_it_once() {
+fn a_full_queue_and_a_paused_account_take_nothing_and_say_so_once() {
     let mut world = with(DmPolicy::OwnerOnly);
     let many = (0..10).map(|n| inbound(&format!("k{n}"), "7", "hello")).collect();
     let fates = accept(&mut world, many, "1");

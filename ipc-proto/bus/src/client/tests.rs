@@ -67,7 +67,7 @@ fn answers_find_their_calls_in_whatever_order_they_come() {
 }
 
 #[test]
-fn a_call_that_is_given_up_is_cancelled_and_its_late_answer_goes_to_nobody_else() {
+fn a_call_that_is_given_up_is_cancelled_and_its_late_answer_is_dropped() {
     run(async {
         let (client, mut server, _dispatch) = connected(Config::default());
         let mut first = Box::pin(call(&client, "first"));

@@ -129,7 +129,7 @@ fn wrong_changes() -> Vec<Wrong> {
 
 // Holds P3-22.
 #[test]
-fn a_wrong_field_is_refused_by_its_name_with_what_is_valid_and_memory_is_not_asked() {
+fn a_wrong_field_is_refused_by_name_with_what_is_valid_and_asks_no_memory() {
     for (tool, given, field) in wrong_questions().into_iter().chain(wrong_changes()) {
         let store = CannedStore::of([]);
         assert_eq!(refused(&store.call(tool, &given)), field, "{tool} {given}");
@@ -151,7 +151,7 @@ fn a_client_without_a_project_is_told_that_it_has_none() {
 
 // Holds P3-22.
 #[test]
-fn every_wish_of_a_search_reaches_memory_and_a_cursor_goes_on_with_its_own_question_alone() {
+fn every_option_of_a_search_reaches_memory_and_a_cursor_fits_one_question() {
     let store = CannedStore::of([found(5), found(5), found(0)]);
     let asked = json!({ "query": "a b", "types": ["decision", "bugfix"], "scope": "user", "limit": 2,
         "include": { "snippets": false, "scores": true, "relations": true } });
@@ -261,7 +261,7 @@ fn what_a_model_keeps_is_its_own_conclusion_and_reasons_are_not_lost() {
 }
 
 #[test]
-fn what_was_revised_or_removed_meanwhile_is_a_conflict_that_names_what_holds_or_not_there() {
+fn a_revised_row_conflicts_and_names_the_newest_and_a_removed_one_is_gone() {
     let newest = row("revised twice");
     let between = Row { state: State::Superseded { by: newest.entry.id, at_ms: 2 }, ..row("revised") };
     let superseded = Row { state: State::Superseded { by: between.entry.id, at_ms: 1 }, ..row("a") };
@@ -303,7 +303,7 @@ fn rows_are_read_with_their_history_and_those_that_are_not_here_are_named() {
 
 // Holds P7-30.
 #[test]
-fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories() {
+fn sessions_have_their_summaries_and_one_by_name_has_its_memories() {
     let summary = Row {
         entry: Entry {
             detail: Detail { kind: Kind::Summary(Box::default()), ..Detail::default() },
@@ -348,7 +348,7 @@ fn sessions_are_told_with_their_summaries_and_one_by_its_name_with_its_memories(
 
 // Holds P3-37.
 #[test]
-fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_among_all_sessions() {
+fn a_missing_session_or_anchor_is_refused_and_a_name_is_sought_among_all() {
     let gone = || Err(Trouble::Memory(MemoryError::NotFound));
     let none = || Ok(Answer::Rows(List::default()));
     let told = |answers: Vec<Result<Answer, Trouble>>| CannedStore {
@@ -395,7 +395,7 @@ fn a_session_or_an_anchor_that_is_not_here_is_refused_and_a_name_is_looked_for_a
 
 // Holds P3-40.
 #[test]
-fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from() {
+fn an_export_comes_back_with_its_ids_its_mode_and_each_row_s_source_text() {
     let row = Row { revises: Some(MemoryId::random()), ..row("a") };
     let raw = Answer::Raw(Raw { text: Text::clip("output"), label: row.entry.label.clone() });
     let none = || Answer::Rows(List::default());
@@ -427,7 +427,7 @@ fn a_document_comes_back_with_its_ids_its_mode_and_what_each_row_was_made_from()
 
 // Holds P7-28.
 #[test]
-fn an_export_says_how_much_of_it_is_missing_and_of_what_it_cannot_be_read_what_it_was_made_from() {
+fn an_export_counts_the_rows_it_lacks_and_those_without_their_source_text() {
     let none = || Ok(Answer::Rows(List::default()));
     let away = |error| Err(Trouble::Memory(error));
     let unread = |damaged, rows| Ok(Answer::Unread(Unread { damaged, rows, ..Unread::default() }));
