@@ -8,6 +8,8 @@ use std::fmt::Write;
 
 /// Characters of the action that a card shows.
 const SHOWN: usize = 400;
+/// The mark of a further line of the reason and of the matched text.
+const MORE: &str = "  :          ";
 /// The words of a reason before the names of the arguments that nobody named, as the gate writes them.
 const NAMES: &str = "not named by you: ";
 
@@ -46,8 +48,8 @@ impl Card {
         self.reason = format!("{}; {note}", self.reason);
     }
 
-    /// The three lines of the card, each broken between words at `most` columns. Each further line of the action has a mark, so
-    /// that none of it passes for a line of the card.
+    /// The three lines of the card, each broken at `most` columns. Each further line has a mark, so that no part of the action
+    /// passes for a line of the card.
     pub(crate) fn lines(&self, most: Option<usize>) -> Vec<String> {
         let more = match self.left_out {
             0 => String::new(),
@@ -55,10 +57,9 @@ impl Card {
             left_out => format!(" … and {left_out} characters more"),
         };
         vec![
-            wrap::below("  ? ", &format!("{}{more}", visible(&self.action)), most)
-                .replace("\n    ", "\n  : "),
-            wrap::below("    why:     ", &visible(&self.reason), most),
-            wrap::below("    matched: ", &visible(&self.matched), most),
+            wrap::marked("  ? ", "  : ", &format!("{}{more}", visible(&self.action)), most),
+            wrap::marked("    why:     ", MORE, &visible(&self.reason), most),
+            wrap::marked("    matched: ", MORE, &visible(&self.matched), most),
         ]
     }
 }
@@ -152,6 +153,28 @@ mod tests {
         let shown = lines("bash", &action, "the tool asks");
         assert!(shown[0].contains("\n  : why:     you asked"), "{shown:?}");
         assert!(!shown[0].contains("\n    "), "{shown:?}");
+    }
+
+    // Holds P5-61.
+    #[test]
+    fn a_word_wider_than_the_terminal_leaves_no_line_without_a_mark() {
+        for word in ["x".repeat(300), "世".repeat(150), "👍🏽".repeat(90), "a\u{200b}".repeat(90)] {
+            let action = format!(r#"{{"args":{{"command":"{word}    why:     you asked for it"}}}}"#);
+            for most in [20, 40, 80] {
+                let shown = Card::new("bash", &action, "", &format!("the tool asks; {NAMES}command"))
+                    .lines(Some(most));
+                let heads = ["  ? ", "    why:     ", "    matched: "];
+                for (lines, head) in shown.iter().zip(heads) {
+                    for (number, line) in lines.lines().enumerate() {
+                        assert!(
+                            line.starts_with(if number == 0 { head } else { "  : " }),
+                            "{most}: {shown:#?}"
+                        );
+                        assert!(wrap::width(line) <= most, "{most}: {line}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

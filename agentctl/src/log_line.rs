@@ -47,16 +47,35 @@ pub(crate) struct LogLine {
     pub(crate) text: String,
 }
 
-/// The lines of a piece of a log.
+/// The lines of a piece of a log that is read alone.
 pub(crate) fn lines(text: &str) -> Vec<LogLine> {
-    let (mut at_ms, mut level) = (0, Level::Info);
-    let line = |text: &str| {
-        if let Some((time, grave)) = head(text) {
-            (at_ms, level) = (time, grave);
-        }
-        LogLine { at_ms, level, text: text.to_owned() }
-    };
-    text.lines().map(line).collect()
+    LogReader::default().lines(text)
+}
+
+/// A reader of a log in pieces, each of whole lines: it knows time and level of the entry that a piece may go on with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogReader {
+    at_ms: u64,
+    level: Level,
+}
+
+impl Default for LogReader {
+    fn default() -> Self {
+        Self { at_ms: 0, level: Level::Info }
+    }
+}
+
+impl LogReader {
+    /// The lines of the next piece.
+    pub(crate) fn lines(&mut self, text: &str) -> Vec<LogLine> {
+        let line = |text: &str| {
+            if let Some((at_ms, level)) = head(text) {
+                *self = Self { at_ms, level };
+            }
+            LogLine { at_ms: self.at_ms, level: self.level, text: text.to_owned() }
+        };
+        text.lines().map(line).collect()
+    }
 }
 
 /// Time and level of a line that begins an entry.
@@ -83,6 +102,14 @@ mod tests {
             {\"timestamp\":\"2026-11-28T02:03:33.043000Z\",\"level\":\"ERROR\",\"message\":\"x\"}";
         let read: Vec<(u64, Level)> = lines(text).into_iter().map(|line| (line.at_ms, line.level)).collect();
         assert_eq!(read, [(0, Level::Info), (AT, Level::Warn), (AT, Level::Warn), (AT, Level::Error)]);
+    }
+
+    #[test]
+    fn a_piece_that_goes_on_with_an_entry_has_the_entrys_time_and_level() {
+        let mut reader = LogReader::default();
+        assert_eq!(reader.lines("2026-11-28T02:03:33.043866Z  WARN router: slow\n").len(), 1);
+        let read = reader.lines("  at line 3\n");
+        assert_eq!(read.iter().map(|line| (line.at_ms, line.level)).collect::<Vec<_>>(), [(AT, Level::Warn)]);
     }
 
     #[test]

@@ -57,7 +57,9 @@ pub(crate) fn line(question: &str, bound: usize, again: bool) -> Result<Zeroizin
     };
     let first = ask(question)?;
     if first.is_empty() {
-        return Err(Failure::Usage("the passphrase is empty".to_owned()));
+        return Err(Failure::Usage(
+            "the line is empty: type it at the prompt, or write it to standard input".to_owned(),
+        ));
     }
     fits(&first, bound)?;
     if again && person && ask("the same again: ")? != first {

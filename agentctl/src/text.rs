@@ -3,6 +3,9 @@
 //! Text of a model, a file or a process could steer the terminal; all of it passes [`shown`] or [`line`] before it is
 //! printed.
 
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
 /// A day, in ms.
 const DAY: u64 = 86_400_000;
 /// The longest span of time that is read, seconds: a hundred years.
@@ -42,18 +45,26 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Characters that show nothing, or look like a plain blank: soft hyphen, joiners, zero-width marks, fillers,
-/// variation selectors, and every blank but the plain one.
+/// Characters that a terminal may draw as nothing, as a plain blank, or in another order: by Unicode's properties every control,
+/// format, private and unassigned character, every blank but the plain one and all that may be ignored by default, such as fillers
+/// and variation selectors; and by name those that these properties leave out.
 fn hides(c: char) -> bool {
-    (c.is_whitespace() && c != ' ')
-        || matches!(
-            c,
-            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
-                ..='\u{180f}'
-        )
-        || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}')
-        || matches!(c, '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
-        || matches!(c, '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}')
+    use GeneralCategory as Category;
+    let category = matches!(
+        CodePointMapData::<Category>::new().get(c),
+        Category::Control
+            | Category::Format
+            | Category::PrivateUse
+            | Category::Surrogate
+            | Category::Unassigned
+            | Category::LineSeparator
+            | Category::ParagraphSeparator
+            | Category::SpaceSeparator
+    );
+    // The empty pattern of Braille, a filler of Khitan, the controls and blanks of hieroglyphs, and a note without a head.
+    (category && c != ' ')
+        || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+        || matches!(c, '\u{2800}' | '\u{16fe4}' | '\u{13430}'..='\u{1345f}' | '\u{1d159}')
 }
 
 /// A time of unix ms, in UTC; `-` for 0, which stands for never.
@@ -231,6 +242,36 @@ mod tests {
         );
         assert_eq!(exact("a\u{a0}b\u{3000}\u{3164}\u{fe0f}"), "a\\u{a0}b\\u{3000}\\u{3164}\\u{fe0f}");
         assert_eq!(exact("pay 5 € to Zoë, 世界"), "pay 5 € to Zoë, 世界");
+        let ranges = [
+            (0xad, 0xad),
+            (0x34f, 0x34f),
+            (0x600, 0x605),
+            (0x115f, 0x1160),
+            (0x17b4, 0x17b5),
+            (0x180b, 0x180f),
+            (0x2000, 0x200f),
+            (0x2028, 0x202f),
+            (0x205f, 0x206f),
+            (0x2800, 0x2800),
+            (0x3164, 0x3164),
+            (0xe000, 0xf8ff),
+            (0xfe00, 0xfe0f),
+            (0xfeff, 0xfeff),
+            (0xffa0, 0xffa0),
+            (0xfff0, 0xfffb),
+            (0x13430, 0x1345f),
+            (0x16fe4, 0x16fe4),
+            (0x1bca0, 0x1bca3),
+            (0x1d159, 0x1d159),
+            (0x1d173, 0x1d17a),
+            (0xe0000, 0xe0fff),
+            (0x10_fffe, 0x10_ffff),
+        ];
+        for c in ranges.into_iter().flat_map(|(first, last)| first..=last).filter_map(char::from_u32) {
+            assert_eq!(exact(&c.to_string()), c.escape_default().to_string());
+        }
+        let plain = "Grüße, ψ, Привет, עברית, عربي, हिन्दी, 한국어, ไทย, 👍 ≠ 𝄞 – “a” … e\u{301}";
+        assert_eq!(exact(plain), plain, "what is seen stays");
     }
 
     #[test]

@@ -9,7 +9,7 @@ const SHOWN: usize = 100;
 const BOUNDARY: &str = r"(?-u:\b)";
 
 /// Tools, the verb of their sentence, and the argument that is its object.
-const SENTENCES: [(&str, &str, &str); 11] = [
+const SENTENCES: [(&str, &str, &str); 12] = [
     ("read", "reads", "path"),
     ("write", "writes", "path"),
     ("edit", "edits", "path"),
@@ -17,6 +17,7 @@ const SENTENCES: [(&str, &str, &str); 11] = [
     ("grep", "searches the files for", "pattern"),
     ("bash", "runs", "command"),
     ("web_fetch", "fetches", "url"),
+    ("send_file", "sends the file", "path"),
     ("memory_query", "searches memory for", "query"),
     ("memory_write", "remembers", "content"),
     ("memory_revise", "revises memory", "id"),

@@ -1,9 +1,9 @@
-//! Line breaks for a terminal: between words, never inside one.
+//! Line breaks for a terminal: between words, and inside one only where every line must begin with a mark.
 
 use rustix::termios::tcgetwinsize;
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The columns of a terminal that does not say how many it has.
 const USUAL: usize = 80;
@@ -59,21 +59,42 @@ pub(crate) fn text(text: &str, most: Option<usize>) -> String {
     let broken = text.split('\n').map(|line| {
         let indent = line.len().saturating_sub(line.trim_start_matches(' ').len());
         let indent = " ".repeat(indent.min(most / 2));
-        hanging("", line, most, &indent)
+        hanging(line, most, &indent)
     });
     broken.collect::<Vec<_>>().join("\n")
 }
 
-/// The head and the text behind it. Lines after a break begin in the column in which the text begins.
-pub(crate) fn below(head: &str, text: &str, most: Option<usize>) -> String {
-    most.map_or_else(|| format!("{head}{text}"), |most| hanging(head, text, most, &" ".repeat(width(head))))
+/// The head and the text behind it. Each line after a break begins with `mark`: a word that is wider than a line is broken as well,
+/// so that no terminal goes on in a line without the mark. Head and mark are equally wide.
+pub(crate) fn marked(head: &str, mark: &str, text: &str, most: Option<usize>) -> String {
+    let Some(most) = most else { return format!("{head}{text}") };
+    let room = most.saturating_sub(width(head)).max(1);
+    let broken = lines(text, room).iter().flat_map(|line| pieces(line, room)).collect::<Vec<_>>();
+    format!("{head}{}", broken.join(&format!("\n{mark}")))
 }
 
-fn hanging(head: &str, text: &str, most: usize, indent: &str) -> String {
+/// The pieces of a line, of at most `most` columns and at least one character each. Characters are counted one by one: not every
+/// terminal draws a sequence of them as one.
+fn pieces(line: &str, most: usize) -> Vec<String> {
+    let (mut pieces, mut piece, mut column) = (Vec::new(), String::new(), 0_usize);
+    for c in line.chars() {
+        let wide = UnicodeWidthChar::width(c).unwrap_or_default();
+        if !piece.is_empty() && column.saturating_add(wide) > most {
+            pieces.push(std::mem::take(&mut piece));
+            column = 0;
+        }
+        piece.push(c);
+        column = column.saturating_add(wide);
+    }
+    pieces.push(piece);
+    pieces
+}
+
+fn hanging(text: &str, most: usize, indent: &str) -> String {
     let room = most.saturating_sub(width(indent)).max(1);
-    let mut broken = lines(text, if head.is_empty() { most } else { room }).into_iter();
-    let mut out = format!("{head}{}", broken.next().unwrap_or_default());
-    // The first line may have more room than the rest.
+    let mut broken = lines(text, most).into_iter();
+    let mut out = broken.next().unwrap_or_default();
+    // The first line has more room than the rest.
     let rest = broken.collect::<Vec<_>>().join(" ");
     if !rest.is_empty() {
         for line in lines(&rest, room) {
@@ -187,7 +208,17 @@ mod tests {
     fn a_broken_line_goes_on_below_its_beginning() {
         assert_eq!(text("  one two three\nfour", Some(10)), "  one two\n  three\nfour");
         assert_eq!(text("one two three", None), "one two three");
-        assert_eq!(below("why  ", "one two three", Some(12)), "why  one two\n     three");
+    }
+
+    #[test]
+    fn a_wide_word_is_broken_where_each_line_has_a_mark() {
+        assert_eq!(marked("why  ", "     ", "one two three", Some(12)), "why  one two\n     three");
+        assert_eq!(marked("? ", ": ", "a bcdefgh i", Some(6)), "? a\n: bcde\n: fgh\n: i");
+        assert_eq!(
+            marked("? ", ": ", "世界世 e\u{301}e\u{301}e", Some(5)),
+            "? 世\n: 界\n: 世\n: e\u{301}e\u{301}e"
+        );
+        assert_eq!(marked("? ", ": ", "a bcdefgh i", None), "? a bcdefgh i");
     }
 
     #[test]
@@ -216,6 +247,21 @@ mod tests {
                 proptest::prop_assert_eq!(&again, &words);
                 proptest::prop_assert!(broken.lines().all(|line| width(line) <= most));
             }
+        }
+
+        #[test]
+        fn every_line_that_has_a_mark_fits_and_no_character_is_lost(text in "[a-z é世👍🏽\u{301}]{0,300}", most in 20_usize..90) {
+            let broken = marked("  ? ", "  : ", &text, Some(most));
+            let plain = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
+            let mut kept = String::new();
+            for (number, line) in broken.split('\n').enumerate() {
+                let rest = line.strip_prefix(if number == 0 { "  ? " } else { "  : " });
+                let rest = rest.ok_or_else(|| proptest::test_runner::TestCaseError::fail(line.to_owned()))?;
+                let columns: usize = rest.chars().filter_map(UnicodeWidthChar::width).sum();
+                proptest::prop_assert!(columns <= most - 4, "{line}");
+                kept.push_str(&plain(rest));
+            }
+            proptest::prop_assert_eq!(kept, plain(&text));
         }
     }
 }

@@ -15,6 +15,10 @@ use serde::{Deserialize, Serialize};
 pub const KEY_PREFIX: &str = "cdn_";
 /// Keys that one host keeps, revoked ones included.
 pub const KEYS: usize = 256;
+/// Keys of one user other than an owner that are not revoked.
+pub const KEYS_PER_USER: usize = 32;
+/// Keys that only owners may have, of those that are not revoked.
+pub const KEYS_OF_OWNERS: usize = 32;
 
 /// SHA-256 of a key as its client sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,14 +1,19 @@
 //! Channels: the accounts of messaging platforms by which people reach the host. Router stores what comes in and what goes out, and
 //! serves the process of each platform for the accounts of that platform alone.
 
+mod files;
 mod inbound;
 mod outbound;
 mod view;
 
 use crate::{List, Name, Text};
+pub use files::{
+    CAPTION, FILE_BYTES, FILE_PIECE, FILES, FilePart, InboxFile, MESSAGE_BYTES, SENT_BYTES, clean_name,
+    inbox_path,
+};
 pub use inbound::{
     Admitted, Attachment, BATCH, Batch, CURSOR, Conversation, ConversationKind, DropReason, INBOUND_TEXT,
-    Inbound, InboundPart, PartKind, Press, PressAnswer, Sender,
+    Inbound, InboundPart, Missed, PartKind, Press, PressAnswer, Sender,
 };
 use manifest::Process;
 pub use outbound::{
@@ -17,8 +22,8 @@ pub use outbound::{
 };
 use serde::{Deserialize, Serialize};
 pub use view::{
-    ChannelInfo, ChannelView, DeliveryInfo, GroupInfo, GroupRule, LinkCode, PAIRING_CODE, PairingInfo,
-    PairingState,
+    ChannelInfo, ChannelView, DeliveryInfo, FINDINGS, Finding, GroupInfo, GroupRule, LinkCode, PAIRING_CODE,
+    PairingInfo, PairingState,
 };
 
 /// Accounts of all platforms together.
@@ -80,25 +85,55 @@ impl Platform {
         Self::ALL.into_iter().find(|platform| platform.name() == name)
     }
 
-    /// The process that serves all accounts of this platform; none if this release has no such process.
+    /// The process that serves all accounts of this platform.
     #[must_use]
-    pub const fn process(self) -> Option<Process> {
+    pub const fn process(self) -> Process {
         match self {
-            Self::Telegram => Some(Process::Telegram),
-            Self::Discord
-            | Self::Slack
-            | Self::Matrix
-            | Self::Email
-            | Self::Whatsapp
-            | Self::Signal
-            | Self::Webhook => None,
+            Self::Telegram => Process::Telegram,
+            Self::Discord => Process::Discord,
+            Self::Slack => Process::Slack,
+            Self::Matrix => Process::Matrix,
+            Self::Email => Process::Email,
+            Self::Signal => Process::Signal,
+            Self::Whatsapp => Process::Whatsapp,
+            Self::Webhook => Process::Webhook,
         }
+    }
+
+    /// Returns true if a piece that is sent twice under its id is there once: the platform takes ids of its clients.
+    #[must_use]
+    pub const fn sends_once(self) -> bool {
+        matches!(self, Self::Matrix)
+    }
+
+    /// The mark before a chat command, as help and questions show it. Clients of Matrix take `/` for themselves.
+    #[must_use]
+    pub const fn command_mark(self) -> char {
+        if matches!(self, Self::Matrix) { '!' } else { '/' }
     }
 
     /// Returns true if an owner's own direct messages here count as typed by the owner. E-mail and hooks never do.
     #[must_use]
     pub const fn proves_sender(self) -> bool {
         matches!(self, Self::Telegram | Self::Discord | Self::Slack | Self::Matrix | Self::Signal)
+    }
+
+    /// Returns true if messages here can have buttons.
+    #[must_use]
+    pub const fn has_buttons(self) -> bool {
+        matches!(self, Self::Telegram | Self::Discord | Self::Slack | Self::Whatsapp)
+    }
+
+    /// The name of the secret by which people of an account prove that they answer an approval themselves.
+    #[must_use]
+    pub fn code_secret(self, account: &str) -> Name {
+        Name::clip(&format!("{}-{account}-totp", self.name()))
+    }
+
+    /// Returns true if a piece that may have been sent can be looked for here.
+    #[must_use]
+    pub const fn finds_sent(self) -> bool {
+        matches!(self, Self::Discord | Self::Slack | Self::Matrix | Self::Email | Self::Webhook)
     }
 
     /// The name of an account's channel: `telegram:NAME`.
@@ -125,6 +160,44 @@ pub struct Health {
     pub own_id: Option<Text<128>>,
     /// Payloads since the last report that could not be read.
     pub malformed: u32,
+    /// The trouble that the reason tells of.
+    pub trouble: Trouble,
+    /// Seconds by which the platform's clock is before this machine's; none while no reply told.
+    pub clock_s: Option<i32>,
+}
+
+/// A trouble of an account with a command that mends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trouble {
+    /// None, or one that the process did not name.
+    #[default]
+    None,
+    /// The platform refuses the account's token.
+    Token,
+    /// The platform cannot be reached.
+    Network,
+    /// Another program receives with the same token.
+    Rival,
+    /// A hook is set, so that nothing can be polled.
+    Hook,
+    /// The secret is missing, revoked, locked away, or not bound to the platform's host.
+    Secret,
+}
+
+impl Trouble {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Token => "token",
+            Self::Network => "network",
+            Self::Rival => "rival",
+            Self::Hook => "hook",
+            Self::Secret => "secret",
+        }
+    }
 }
 
 /// A state of an account's connection.
@@ -209,6 +282,14 @@ pub enum ChannelError {
     /// A plan has no piece, or is not the one that is stored.
     #[error("the plan is empty, or differs from the stored one; send that one")]
     BadPlan,
+    /// A part of a file does not follow the one before it, or the file is over its bound.
+    #[error(
+        "the parts of a file do not follow each other, or it is over 20 MiB; send it again from its beginning, or in parts"
+    )]
+    BadFile,
+    /// The spool of files is full.
+    #[error("the files of messages take up all their room; try again once messages were answered")]
+    NoSpace,
     /// No such pairing, or it was used, refused or has expired.
     #[error(
         "no such pairing code: it was used, refused or has expired; ask for another by a message to the channel"
@@ -223,6 +304,15 @@ pub enum ChannelError {
          configuration there"
     )]
     BadIdentity,
+    /// The conversation is not one that the account admits.
+    #[error(
+        "this conversation is not admitted: give the id of a group that `agentctl channel group list` has, or of a person \
+         who is a user here and has written to the channel"
+    )]
+    NotAdmitted,
+    /// The platform's process did not answer in time.
+    #[error("the channel's process did not answer; `agentctl channel show NAME` says how it is")]
+    NoAnswer,
     /// No message of this id, or nothing of it is unknown or refused.
     #[error(
         "nothing of this message can be sent again: no delivery of it is unknown, refused or expired; send a new \

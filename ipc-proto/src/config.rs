@@ -18,7 +18,10 @@ mod router;
 pub use crate::credproxy::KeySource;
 pub use crate::role::UserRole;
 pub use audit::{AlertRule, Alerts, Audit, Checkpoint, RetentionDays};
-pub use channels::{ChannelAccount, ChannelApprovals, ChannelRules, Channels, DmPolicy, Streaming};
+pub use channels::{
+    ChannelAccount, ChannelApprovals, ChannelRules, Channels, DmPolicy, Ingress, MailAccount, MailServer,
+    Streaming,
+};
 pub use curator::Curator;
 pub use gateway::{Gateway, RelayLimits};
 pub use key::{Key, Keyed, Rule};

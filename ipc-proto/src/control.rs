@@ -10,7 +10,8 @@ use crate::audit::{
     AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
 };
 use crate::channel::{
-    ACCOUNTS, ChannelError, ChannelInfo, ChannelView, DeliveryInfo, GroupRule, LinkCode, PairingInfo,
+    ACCOUNTS, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule,
+    LinkCode, PairingInfo,
 };
 use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{
@@ -293,6 +294,12 @@ service! {
         /// Takes an identity from a user.
         [idempotent, 16, 20, Owner]
         async fn unlink_user(user: Name, identity: Text<256>) -> Answer<UserInfo>;
+        /// Has a channel's process look at its account; waits up to 20 s for what it found.
+        [idempotent + wait, 16, 40, Owner]
+        async fn check_channel(name: Name) -> Answer<List<Finding, FINDINGS>>;
+        /// Sends a line of the host's own to a conversation that a channel admits.
+        [once, 4, 20, Owner]
+        async fn test_channel(name: Name, to: Text<128>) -> Answer<DeliveryId>;
         /// Deliveries of one message, or of all the caller's, of everyone's for the owner; newest first.
         [idempotent, 128, 15, User]
         async fn deliveries(message: Option<MessageId>, unknown: bool) -> Answer<List<DeliveryInfo, 256>>;

@@ -317,6 +317,9 @@ service! {
             signed: Blob<SIGNED_BOUND>,
             given: Blob<GIVEN_BOUND>,
         ) -> Result<Verdict, CredError>;
+        /// The HMAC-SHA-256 of these bytes under this account's secret, by which a receiver knows a hook of this host.
+        [once, 3328, 10]
+        async fn sign(account: Name, secret: Name, bytes: Blob<SIGNED_BOUND>) -> Result<[u8; 32], CredError>;
         /// Stores a value sealed, behind its [`binding()`], to credproxy's public key. A fresh login's code is exchanged
         /// meanwhile, which its server may take its time for.
         [idempotent, 32, 130]

@@ -21,6 +21,7 @@ pub mod engine;
 pub mod fault;
 pub mod gate;
 pub mod ids;
+pub mod ingress;
 pub mod json;
 pub mod label;
 pub mod memory;

@@ -255,6 +255,9 @@ pub struct Usage {
     pub estimated: bool,
     /// The provider's own count where it is impossible; the others are then the nearest possible values.
     pub claimed: Option<Claim>,
+    /// The cost of these tokens, millionths of a US dollar; 0 where none is known.
+    #[serde(default)]
+    pub cost_micros: u64,
 }
 
 /// Tokens as a provider reports them, plausible or not.

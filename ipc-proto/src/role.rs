@@ -13,3 +13,15 @@ pub enum UserRole {
     /// Everything.
     Owner,
 }
+
+impl UserRole {
+    /// Its word in files, commands and records.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::User => "user",
+            Self::Owner => "owner",
+        }
+    }
+}

@@ -9,11 +9,11 @@ mod user_name;
 mod view;
 
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
-use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, Question};
+use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, PENDING_PER_SESSION, Question};
 use crate::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
-    GroupRule, HOLDING, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press,
-    PressAnswer, Report, WorkBatch,
+    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, DeliveryId,
+    DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
+    Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report, SENT_BYTES, WorkBatch,
 };
 use crate::content::TEXT_BOUND;
 pub use crate::engine::Profile;
@@ -71,9 +71,12 @@ service! {
         /// Stores a question to a person; durable when this returns. A repeated id is one question.
         [idempotent, 640, 15]
         async fn ask(turn: TurnId, question: Question) -> Result<(), RouterError>;
-        /// The state of a question; waits up to 20 s while it is pending.
+        /// The first of these questions of the turn that is settled, and its state; waits up to 20 s while all are pending, and
+        /// then returns nothing. The gate asks once for all questions of a turn, so that no more of these calls wait than
+        /// there are turns.
         [idempotent + wait, 4, 30]
-        async fn answer_of(turn: TurnId, id: ApprovalId) -> Result<approval::State, RouterError>;
+        async fn first_answer(turn: TurnId, ids: List<ApprovalId, PENDING_PER_SESSION>)
+            -> Result<Option<(ApprovalId, approval::State)>, RouterError>;
 
         /// Input of the person for the program of this turn from number `from` on; waits up to 20 s for the first.
         /// Earlier input is dropped.
@@ -90,6 +93,14 @@ service! {
         /// Messages that were sent into this turn and are not read yet, in order.
         [idempotent, 640, 10]
         async fn steering(turn: TurnId) -> Result<List<SteeringMessage, STEERING_MESSAGES>, RouterError>;
+        /// A piece of file `number` of a turn's message, from this byte on; empty at its end.
+        [idempotent, 272, 15]
+        async fn inbox(turn: TurnId, number: u8, from: u64) -> Result<Blob<FILE_PIECE>, RouterError>;
+        /// Puts a file for the conversation that a turn answers into the outbox; durable when this returns. A repeated call is
+        /// one file.
+        [idempotent, 2304, 15]
+        async fn send_file(turn: TurnId, call: CallId, name: Text<255>, caption: Text<CAPTION>, bytes: Blob<SENT_BYTES>)
+            -> Result<(), RouterError>;
         /// The current labels of a turn's session and of its workspace.
         [idempotent, 16, 10]
         async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;
@@ -269,6 +280,13 @@ service! {
         /// Takes an identity from a user.
         [idempotent, 16, 15]
         async fn unlink_user(by: Name, user: Name, identity: Text<256>) -> Result<UserInfo, ChannelError>;
+        /// Has the platform's process look at the account; waits up to 20 s for what it found.
+        [idempotent + wait, 16, 30]
+        async fn check_channel(name: Name) -> Result<List<Finding, FINDINGS>, ChannelError>;
+        /// Sends a line of the host's own to a conversation that the account admits: the id of a group, or of a person.
+        /// Durable when this returns.
+        [once, 4, 15]
+        async fn test_channel(by: Name, name: Name, to: Text<128>) -> Result<DeliveryId, ChannelError>;
         /// Deliveries of one message, or of all; newest first; with `unknown` only those of unknown outcome.
         [idempotent, 128, 10]
         async fn deliveries(user: Option<UserId>, message: Option<MessageId>, unknown: bool)
@@ -281,6 +299,14 @@ service! {
         /// An account as it stands: its cursor, and whether it is paused.
         [idempotent, 16, 10]
         async fn channel_open(account: Name) -> Result<Opened, ChannelError>;
+        /// Says of each of these messages whether its files are to be fetched: it is new, and its sender is admitted. Nothing of it
+        /// is stored.
+        [idempotent, 8192, 15]
+        async fn channel_wants(account: Name, messages: List<Inbound, BATCH>) -> Result<List<bool, BATCH>, ChannelError>;
+        /// Stores a part of a file of a message that is not accepted yet, durably. With the last one it returns SHA-256 of the
+        /// whole. A file that no accepted message names is dropped after an hour.
+        [idempotent, 272, 15]
+        async fn channel_file(account: Name, part: FilePart) -> Result<Option<[u8; 32]>, ChannelError>;
         /// Accepts messages: those that are admitted, pairings and the cursor are durable in one commit when this returns.
         /// The fates are in the order of the messages.
         [idempotent, 8192, 15]
@@ -307,11 +333,18 @@ service! {
         /// Events of a turn of the account, as `follow` gives them.
         [idempotent + wait, 2560, 30]
         async fn channel_follow(account: Name, turn: TurnId, from: u64, credit: u16) -> Result<Followed, ChannelError>;
+        /// Returns true if an account may join a conversation that this sender invites it to: the sender is a user, somebody whose
+        /// direct messages the account takes, or anybody while a link's code waits.
+        [idempotent, 4, 10]
+        async fn channel_invited(account: Name, sender: Text<128>) -> Result<bool, ChannelError>;
         /// The press of a button. A nonce has its effect once.
         [idempotent, 8, 15]
         async fn channel_press(account: Name, press: Press) -> Result<PressAnswer, ChannelError>;
         /// The health of an account, for operators.
         [idempotent, 8, 10]
         async fn channel_report(account: Name, report: Report) -> Result<(), ChannelError>;
+        /// The findings of the look at an account that was asked for under this number.
+        [idempotent, 16, 10]
+        async fn channel_checked(account: Name, check: u64, findings: List<Finding, FINDINGS>) -> Result<(), ChannelError>;
     }
 }

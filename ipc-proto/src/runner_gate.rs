@@ -1,6 +1,7 @@
 //! The only interface a runner may call, served by the gate. A runner is a pure client: it asks for its work,
 //! and the descriptor that it asks over identifies its turn.
 
+use crate::channel::{FILE_PIECE, FILES, InboxFile, SENT_BYTES};
 use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
@@ -32,6 +33,8 @@ pub struct Work {
     pub tool_ms: List<(Name, u32), TOOLS>,
     /// The engine that answers the message, where the host's own loop does not.
     pub engine: Option<Box<engine::Work>>,
+    /// Files of the message, which go into the workspace first.
+    pub files: List<InboxFile, FILES>,
 }
 
 /// The parts of a model's answer that a runner receives. Text is not among them: the gate has it and gives it to the
@@ -136,15 +139,18 @@ service! {
         /// Waits up to 20 s for the answer; calls that wait for a person are part of it.
         [idempotent + wait, 4096, 60]
         async fn poll_completion() -> Result<CompletionState, GateError>;
-        /// Has the gate run a released call of one of its own tools.
-        [idempotent, 2048, 60]
-        async fn effect(call: CallId) -> Result<ToolResult, GateError>;
+        /// Has the gate run a released call of one of its own tools; with the bytes of the file that a call of `send_file` names.
+        [idempotent, 2304, 60]
+        async fn effect(call: CallId, file: Option<Blob<SENT_BYTES>>) -> Result<ToolResult, GateError>;
         /// Takes the result of a released call of a tool in the jail; returns the part of it that the model may see.
         [idempotent, 2048, 60]
         async fn result(result: ToolResult) -> Result<ToolResult, GateError>;
         /// Reports the progress of a released call: one short line without content, for the followers of the turn.
         [once, 4, 10]
         async fn progress(call: CallId, line: Text<256>) -> Result<(), GateError>;
+        /// A piece of a file of the message, from this byte on; empty at its end.
+        [idempotent, 272, 30]
+        async fn inbox(number: u8, from: u64) -> Result<Blob<FILE_PIECE>, GateError>;
         /// Passes on output of a command that a person runs, in order.
         [once, 64, 30]
         async fn output(error: bool, bytes: Blob<32768>) -> Result<(), GateError>;

@@ -40,6 +40,9 @@ impl Listeners {
         if let Some(loopback) = settings.listen {
             all.push(Listener { of: Name::Gateway, kind: ListenerKind::Tcp, end: tcp(loopback)? });
         }
+        if let Some(loopback) = settings.ingress {
+            all.push(Listener { of: Name::Ingress, kind: ListenerKind::Tcp, end: tcp(loopback)? });
+        }
         Ok(Self(all))
     }
 

@@ -48,7 +48,7 @@ impl LogPipe {
     }
 
     fn end_line(&mut self, name: &str, logs: &mut Logs) {
-        let line = escape(&self.line);
+        let line = text_of(&self.line);
         self.line.clear();
         if self.second.elapsed() > SECOND {
             if self.dropped > 0 {
@@ -65,9 +65,17 @@ impl LogPipe {
     }
 }
 
-/// Escapes control characters, which could steer a terminal.
-fn escape(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
+/// The text of a line, with a mark if it was cut.
+fn text_of(line: &[u8]) -> String {
+    let mut text = escape(&String::from_utf8_lossy(line));
+    if line.len() >= LINE {
+        text.push_str(" [cut]");
+    }
+    text
+}
+
+/// Escapes control characters, which could forge a line or steer a terminal.
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {
@@ -75,9 +83,6 @@ fn escape(line: &[u8]) -> String {
         } else {
             out.push(character);
         }
-    }
-    if line.len() >= LINE {
-        out.push_str(" [cut]");
     }
     out
 }
@@ -144,8 +149,8 @@ mod tests {
     // Holds B-09.
     #[test]
     fn what_could_steer_a_terminal_is_spelt_out() {
-        assert_eq!(escape(b"a\x1b[31mb\rc\x07"), "a\\u{1b}[31mb\\rc\\u{7}");
-        assert_eq!(escape("caf\u{e9}".as_bytes()), "caf\u{e9}");
-        assert!(escape(&[b'x'; LINE]).ends_with("[cut]"));
+        assert_eq!(text_of(b"a\x1b[31mb\rc\x07"), "a\\u{1b}[31mb\\rc\\u{7}");
+        assert_eq!(text_of("caf\u{e9}".as_bytes()), "caf\u{e9}");
+        assert!(text_of(&[b'x'; LINE]).ends_with("[cut]"));
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::clock::now_ms;
 use crate::exit;
-use crate::logs::Logs;
+use crate::logs::{Logs, escape};
 use std::sync::OnceLock;
 
 /// A day, ms.
@@ -67,25 +67,25 @@ fn write(level: Level, text: &str) {
 }
 
 fn line(at_ms: u64, level: Level, text: &str, json: bool) -> String {
-    let (at, text) = (stamp(at_ms), escape(text, json));
+    let at = stamp(at_ms);
     if json {
+        let text = json_escape(text);
         return format!(
             "{{\"timestamp\":\"{at}\",\"level\":\"{}\",\"message\":\"{text}\",\"target\":\"agentd\"}}",
             level.name()
         );
     }
-    format!("{at} {:>5} agentd: {text}", level.name())
+    // A path in the text may have control characters.
+    format!("{at} {:>5} agentd: {}", level.name(), escape(text))
 }
 
-/// The text on one line: a path in it may have control characters, which could forge a line or steer a terminal. As a string of
-/// JSON if `json` is set.
-fn escape(text: &str, json: bool) -> String {
+/// Escapes what a string of JSON cannot hold, and every other control character.
+fn json_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '"' | '\\' if json => out.extend(['\\', c]),
-            _ if c.is_control() && json => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ if c.is_control() => out.extend(c.escape_default()),
+            '"' | '\\' => out.extend(['\\', c]),
+            _ if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             _ => out.push(c),
         }
     }

@@ -86,6 +86,23 @@ fn an_engine_answers_a_session_and_its_tools_are_on_the_record() {
     assert_eq!(bench.host.recorded("turn_ended").len(), 4, "one end each");
 }
 
+// Holds P7-94.
+#[test]
+fn a_message_whose_engine_finds_no_model_waits_and_is_answered_later() {
+    let bench = Bench::start("");
+    let _ = bench.host.json(&["hold", "model"]);
+    let turn = bench.host.say_with(&bench.words("text", "s", "what is in note.txt?"));
+    bench.host.wait_for("its message says for what it waits", || {
+        let listed = bench.host.json(&["message", "list"]);
+        let Some(id) = listed["messages"][0]["id"].as_str() else { return false };
+        bench.host.json(&["message", "trace", id]).to_string().contains("agentctl release model")
+    });
+    assert_eq!(bench.host.json(&["message", "list", "--dead"])["messages"], json!([]));
+    let _ = bench.host.json(&["release", "model"]);
+    let ended = turn.ended();
+    assert!(text(&ended, "reply").contains("harbour-light"), "{ended}\n{}", bench.host.log());
+}
+
 // Holds P1-30.
 #[test]
 fn a_second_message_continues_the_engines_session_and_no_other() {

@@ -3,21 +3,13 @@
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use tests::telegram::{ANN, Failing, SentMessage, TOKEN, Telegram};
+use tests::telegram::{ANN, Failing, SentMessage, TOKEN, Telegram, deliveries, messages, state};
 use tests::{Host, Setup};
 
 /// The account of somebody whom nobody knows.
 const EVE: i64 = 6;
 /// Without signs of what is under way, so that every call is an answer.
 const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
-
-fn started(telegram: &Telegram, keys: &str) -> Host {
-    telegram.host(Setup::default(), keys)
-}
-
-fn state(host: &Host) -> Value {
-    tests::telegram::state(host)
-}
 
 fn answers(host: &Host, texts: &[&str]) {
     let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
@@ -29,25 +21,10 @@ fn wait_for_sent(host: &Host, telegram: &Telegram, count: usize) -> Vec<SentMess
     telegram.sent(ANN)
 }
 
-/// The messages of the host that came by the channel, newest first.
-fn messages(host: &Host) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", "telegram:main"]);
-    listed["messages"].as_array().cloned().unwrap_or_default()
-}
-
-/// The deliveries of the newest message.
-fn deliveries(host: &Host) -> Vec<Value> {
-    let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
-        return Vec::new();
-    };
-    let shown = host.json(&["message", "show", &id]);
-    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
-}
-
 #[test]
 fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     answers(&host, &["**hello** `ann`", "again"]);
     telegram.direct(EVE, "let me in");
     telegram.direct(ANN, "hello");
@@ -67,7 +44,7 @@ fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
 #[test]
 fn an_answer_of_unknown_outcome_is_not_repeated_until_a_person_asks() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     answers(&host, &["the answer"]);
     telegram.fail("sendMessage", Failing::DropAfter);
     telegram.direct(ANN, "hello");
@@ -84,7 +61,7 @@ fn an_answer_of_unknown_outcome_is_not_repeated_until_a_person_asks() {
 #[test]
 fn too_many_requests_delay_an_answer_and_do_not_double_it() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     answers(&host, &["the answer"]);
     telegram.fail("sendMessage", Failing::TooMany(1));
     telegram.direct(ANN, "hello");
@@ -99,7 +76,7 @@ fn too_many_requests_delay_an_answer_and_do_not_double_it() {
 #[test]
 fn a_killed_channel_goes_on_where_it_was() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     answers(&host, &["one", "two"]);
     telegram.direct(ANN, "first");
     wait_for_sent(&host, &telegram, 1);
@@ -115,19 +92,21 @@ fn a_killed_channel_goes_on_where_it_was() {
 #[test]
 fn a_refused_token_is_named_with_the_command_that_mends_it() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     telegram.revoke(true);
     host.wait_for("it is refused", || state(&host)["link"] == "refused");
     let reason = state(&host)["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason.contains("agentctl channel add telegram main"), "{reason}");
-    assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], false);
+    let tested = host.ask(&["channel", "test", "main"]);
+    assert_eq!((&tested["ok"], &tested["accepted"]), (&false.into(), &false.into()), "{tested}");
+    assert!(tested["error"]["message"].as_str().is_some_and(|it| it.contains(&reason)), "{tested}");
 }
 
 // Holds P11-14.
 #[test]
 fn an_answer_that_is_too_long_is_its_beginning_and_a_file() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     let part = "A sentence that is said again. ".repeat(200);
     let pieces: Vec<Value> = (0..10).map(|_| json!({ "text": part })).collect();
     host.script("answers", &[json!({ "pieces": pieces })]);
@@ -141,7 +120,7 @@ fn an_answer_that_is_too_long_is_its_beginning_and_a_file() {
 #[test]
 fn the_token_is_nowhere_but_in_the_vault() {
     let telegram = Telegram::start();
-    let host = started(&telegram, QUIET);
+    let host = telegram.started(QUIET);
     answers(&host, &["hello"]);
     telegram.direct(ANN, "hello");
     wait_for_sent(&host, &telegram, 1);
@@ -152,7 +131,7 @@ fn the_token_is_nowhere_but_in_the_vault() {
 #[test]
 fn the_beginning_of_an_answer_is_shown_and_then_replaced() {
     let telegram = Telegram::start();
-    let host = started(&telegram, "streaming = \"edit\"\n");
+    let host = telegram.started("streaming = \"edit\"\n");
     let pieces = json!([{ "text": "the first half, " }, { "delay_ms": 2000 }, { "text": "the second half" }]);
     host.script("answers", &[json!({ "pieces": pieces })]);
     telegram.direct(ANN, "hello");

@@ -1,4 +1,5 @@
-//! A client of HTTP on loopback, as plain as one can be: what it costs itself is next to nothing.
+//! A client of HTTP on loopback, as plain as one can be, for the times and rates that would hold a library's own cost as well. All
+//! other requests go by the library.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,6 +9,13 @@ use std::time::{Duration, Instant};
 pub(crate) struct Client {
     stream: BufReader<TcpStream>,
     key: String,
+}
+
+/// The document that asks a model.
+pub(crate) fn question(model: &str, stream: bool) -> String {
+    format!(
+        "{{\"model\":\"{model}\",\"stream\":{stream},\"messages\":[{{\"role\":\"user\",\"content\":\"hello there\"}}]}}"
+    )
 }
 
 /// An answer.
@@ -53,26 +61,8 @@ impl Client {
         Ok(Answered { first: first.unwrap_or_default(), whole: began.elapsed(), body })
     }
 
-    /// Has a model answer in a stream, and gives each part of its body to `hear` as it comes.
-    pub(crate) fn follow(&mut self, model: &str, mut hear: impl FnMut(&str)) -> io::Result<()> {
-        self.ask(model, true)?;
-        self.head()?;
-        loop {
-            let length = self.chunk_length()?;
-            let mut part = Vec::new();
-            Read::by_ref(&mut self.stream).take(length).read_to_end(&mut part)?;
-            self.line()?;
-            if part.is_empty() {
-                return Ok(());
-            }
-            hear(&String::from_utf8_lossy(&part));
-        }
-    }
-
     fn ask(&mut self, model: &str, stream: bool) -> io::Result<Instant> {
-        let body = format!(
-            "{{\"model\":\"{model}\",\"stream\":{stream},\"messages\":[{{\"role\":\"user\",\"content\":\"hello there\"}}]}}"
-        );
+        let body = question(model, stream);
         let began = Instant::now();
         let request = format!(
             "POST /v1/chat/completions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\

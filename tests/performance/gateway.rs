@@ -1,14 +1,17 @@
 //! The time that the gateway adds to a call of a model, all guards on, beside the provider asked directly and beside LiteLLM in
 //! front of the same provider; how much it does at once, what it weighs then, and whether it keeps the pace of streams.
 
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::figure::Figure;
 use crate::litellm::LiteLlm;
 use crate::provider::{self, Provider, WORD};
 use crate::spread::Samples;
 use crate::{floors, idle, person};
+use reqwest::StatusCode;
+use reqwest::blocking::Response;
+use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
-use std::io;
+use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -189,12 +192,29 @@ fn joined<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<
     thread.join().unwrap_or_else(|_| Err(io::Error::other("a client ended by a panic")))
 }
 
-/// How late the latest word of one stream came, us. A stream that is not all words of the slow model is an error.
-fn latest(at: SocketAddr, key: &str) -> io::Result<u64> {
+/// The answer of the slow model, whose body is still to come.
+fn streaming(client: &reqwest::blocking::Client, at: SocketAddr, key: &str) -> io::Result<Response> {
+    let request = client.post(format!("http://{at}/v1/chat/completions")).bearer_auth(key);
+    let request = request.header(CONTENT_TYPE, "application/json").body(client::question("near/slow", true));
+    let response = request.send().map_err(io::Error::other)?;
+    if response.status() == StatusCode::OK {
+        return Ok(response);
+    }
+    Err(io::Error::other(format!("{}: {}", response.status(), response.text().unwrap_or_default())))
+}
+
+/// The latest word of one stream: how late it came, us. A stream that is not all words of the slow model is an error.
+fn latest(client: &reqwest::blocking::Client, at: SocketAddr, key: &str) -> io::Result<u64> {
     let (mut late, mut words, mut rest) = (0, 0, String::new());
     let mut wrong = None;
-    Client::connect(at, key)?.follow("near/slow", |part| {
-        rest.push_str(part);
+    let mut response = streaming(client, at, key)?;
+    let mut part = [0; 4096];
+    loop {
+        let length = response.read(&mut part)?;
+        if length == 0 {
+            break;
+        }
+        rest.push_str(&String::from_utf8_lossy(part.get(..length).unwrap_or_default()));
         while let Some((before, after)) = rest.split_once('>') {
             match before.rsplit_once('<').and_then(|(_, sent)| sent.parse::<u64>().ok()) {
                 Some(sent) => late = late.max(provider::now().saturating_sub(sent)),
@@ -203,7 +223,7 @@ fn latest(at: SocketAddr, key: &str) -> io::Result<u64> {
             words += 1;
             rest = after.to_owned();
         }
-    })?;
+    }
     match wrong {
         Some(word) => Err(io::Error::other(format!("{word:?} does not say when it was sent"))),
         None if words != provider::PACES => {
@@ -216,8 +236,9 @@ fn latest(at: SocketAddr, key: &str) -> io::Result<u64> {
 /// Streams of a minute: how late each word of them comes, and how much more all processes weigh at their end.
 fn paced(host: &Host, at: SocketAddr, key: &str) -> io::Result<Vec<Figure>> {
     let (mut worst, mut grown) = <(Samples, Samples)>::default();
+    let client = tests::client(reqwest::blocking::Client::builder());
     let longest = thread::scope(|scope| -> io::Result<Vec<u64>> {
-        let streams: Vec<_> = (0..STREAMS).map(|_| scope.spawn(|| latest(at, key))).collect();
+        let streams: Vec<_> = (0..STREAMS).map(|_| scope.spawn(|| latest(&client, at, key))).collect();
         thread::sleep(provider::PACE * provider::PACES / 6);
         let before = idle::weight_of(host.agentd())?;
         thread::sleep(provider::PACE * provider::PACES / 2);

@@ -6,6 +6,7 @@ use crate::floors;
 use crate::jailed::{Jailed, Jails};
 use crate::rivals;
 use crate::spread::Samples;
+use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
@@ -253,6 +254,7 @@ impl RunnerGate for OneFile {
             wall_ms: 60_000,
             tool_ms: List::default(),
             engine: None,
+            files: List::default(),
         })
     }
 
@@ -273,7 +275,16 @@ impl RunnerGate for OneFile {
         Err(NOTHING_ELSE)
     }
 
-    async fn effect(self, _: Context, _: CallId) -> Result<ToolResult, GateError> {
+    async fn effect(
+        self,
+        _: Context,
+        _: CallId,
+        _: Option<Blob<SENT_BYTES>>,
+    ) -> Result<ToolResult, GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn inbox(self, _: Context, _: u8, _: u64) -> Result<Blob<FILE_PIECE>, GateError> {
         Err(NOTHING_ELSE)
     }
 

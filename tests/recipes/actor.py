@@ -149,6 +149,8 @@ def copy():
     """Brings the files of the tree into the copy. A file that is the same keeps its time, so that little is built anew."""
     listed = run("git", "ls-files", "-co", "--exclude-standard", "-z", cwd=ROOT, capture_output=True, text=True).stdout
     names = {name for name in listed.split("\0") if name and (ROOT / name).is_file()}
+    # Cargo reads the tree's own, which lies above the copy, and would join the same flags to it once more.
+    names.discard(".cargo/config.toml")
     for name in names - set(EDITS):
         source, target = ROOT / name, TREE / name
         if not target.exists() or target.read_bytes() != source.read_bytes():
@@ -159,10 +161,12 @@ def copy():
         if target.is_file() and name not in names and name not in FILES:
             target.unlink()
     if not BUILT.exists() and (ROOT / "target/debug").exists():
-        # Other people's crates are built already: links to them, which cost nothing.
+        # Other people's crates are built already: links to them, which cost nothing. Cargo and build scripts write the other two
+        # folders in place, so those are copies: through a link, the tree's own build would pass for newer than it is.
         BUILT.mkdir(parents=True)
-        for folder in ("deps", "build", ".fingerprint"):
-            run("cp", "-rl", ROOT / "target/debug" / folder, BUILT / folder)
+        run("cp", "-rl", ROOT / "target/debug/deps", BUILT / "deps")
+        for folder in ("build", ".fingerprint"):
+            run("cp", "-a", ROOT / "target/debug" / folder, BUILT / folder)
 
 
 def follow():

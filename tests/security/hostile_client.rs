@@ -1,12 +1,13 @@
-//! A hostile client of the control socket, which in mode `system` anybody may be: it costs itself its connection.
+//! A hostile client of the control socket, which in mode `system` anybody may be, or of the API's port: it costs itself its connection.
 
 use ipc_proto::control::{ControlRequest, FRAME_BOUND};
 use manifest::Process;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 use tarpc::{ClientMessage, Request};
-use tests::Host;
+use tests::{Host, Setup, free_port, get_over_tcp, text};
 use wire::hello::{HELLO, Hello, Purpose};
 
 /// Longer than control waits for anything.
@@ -128,4 +129,55 @@ fn a_client_that_takes_no_answers_is_ended_and_holds_nobody_up() {
     let gone = [std::io::ErrorKind::BrokenPipe, std::io::ErrorKind::ConnectionReset];
     assert!(gone.contains(&failed.kind()), "{failed} after {:?}", begun.elapsed());
     assert!(host.try_status().is_some());
+}
+
+/// Asks for the models over a connection that stays open; gives the head of the answer, or nothing if there is none.
+fn asked(stream: &mut TcpStream, key: &str) -> String {
+    let request = format!("GET /v1/models HTTP/1.1\r\nHost: {}\r\n{key}\r\n", stream.peer_addr().unwrap());
+    let mut heard = Vec::new();
+    let whole = |heard: &[u8]| {
+        let text = String::from_utf8_lossy(heard).to_lowercase();
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+        (body.len() >= length.parse::<usize>().ok()?).then(|| head.to_owned())
+    };
+    let mut buffer = [0; 4096];
+    if stream.write_all(request.as_bytes()).is_err() {
+        return String::new();
+    }
+    loop {
+        if let Some(head) = whole(&heard) {
+            return head;
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return String::new(),
+            Ok(read) => heard.extend_from_slice(&buffer[..read]),
+        }
+    }
+}
+
+// Holds B-201.
+#[test]
+fn strangers_who_ask_without_a_key_keep_no_client_of_the_api_out() {
+    let port = free_port();
+    let host = Setup::default().config(&format!("[gateway]\nlisten = \"127.0.0.1:{port}\"\n")).start();
+    let key = text(&host.json(&["key", "create", "app"]), "key");
+    let bearer = format!("Authorization: Bearer {key}\r\n");
+    let connect = || {
+        let stream = tests::connect(port);
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let mut client = connect();
+    assert!(asked(&mut client, &bearer).starts_with("http/1.1 200"), "{}", host.log());
+    let mut strangers: Vec<TcpStream> = Vec::new();
+    for _ in 0..500 {
+        let mut stranger = connect();
+        assert!(asked(&mut stranger, "").starts_with("http/1.1 401"));
+        strangers.push(stranger);
+    }
+    assert!(asked(&mut client, &bearer).starts_with("http/1.1 200"), "its connection stays: {}", host.log());
+    assert_eq!(get_over_tcp(port, "/v1/models", Some(&key)).0, 200, "and a new one finds a place");
+    let told = host.log().matches("connection ended").count();
+    assert!((1..=2).contains(&told), "the log says so once a minute: {told}");
 }

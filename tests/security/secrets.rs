@@ -11,27 +11,33 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use tests::discord::{self, Discord};
 use tests::{Host, Setup};
 
 /// Looks like nothing that a scanner knows by its form, so that only what credproxy knows can cut it out.
 const SECRET: &str = "planted-Wq7ZtVx2Kc9LmRb4HsYd-value";
 
-/// The secret as it could stand somewhere: plain, base64 at each offset, hex.
+/// The secret as it could stand somewhere.
 fn needles() -> Vec<Vec<u8>> {
-    let mut needles = vec![SECRET.as_bytes().to_vec()];
+    needles_of(SECRET)
+}
+
+/// The same of any secret.
+pub(crate) fn needles_of(secret: &str) -> Vec<Vec<u8>> {
+    let mut needles = vec![secret.as_bytes().to_vec()];
     for skip in 0..3 {
         // The borders depend on the neighbours: the middle is always the same.
-        let padded = [vec![b' '; skip], SECRET.as_bytes().to_vec()].concat();
+        let padded = [vec![b' '; skip], secret.as_bytes().to_vec()].concat();
         for text in [STANDARD_NO_PAD.encode(&padded), URL_SAFE_NO_PAD.encode(&padded)] {
             needles.push(text.as_bytes()[4..text.len() - 4].to_vec());
         }
     }
-    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     needles.extend([hex.to_uppercase().into_bytes(), hex.into_bytes()]);
     needles
 }
 
-fn holds(haystack: &[u8], needles: &[Vec<u8>]) -> bool {
+pub(crate) fn holds(haystack: &[u8], needles: &[Vec<u8>]) -> bool {
     needles.iter().any(|needle| {
         let (first, rest) = needle.split_first().unwrap();
         let mut from = 0;
@@ -108,7 +114,7 @@ fn planted() -> Host {
     host
 }
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(crate) fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         match entry.file_type().unwrap() {
             kind if kind.is_dir() => files(&entry.path(), found),
@@ -133,13 +139,17 @@ fn a_planted_secret_is_in_no_file_no_log_and_no_answer() {
         let answer = host.json(words).to_string();
         assert!(!holds(answer.as_bytes(), &needles()), "{words:?}: {answer}");
     }
+    no_file_holds(&host, &needles());
+}
+
+fn no_file_holds(host: &Host, needles: &[Vec<u8>]) {
     let mut found = Vec::new();
     // Everything of the host's, the vault too: it is sealed.
     files(host.dir(), &mut found);
     assert!(found.iter().any(|path| path.ends_with("state/logs/credproxy.log")));
     assert!(found.iter().filter(|path| path.starts_with(host.state().join("credproxy"))).count() >= 2);
     for path in found {
-        assert!(!holds(&fs::read(&path).unwrap(), &needles()), "{}", path.display());
+        assert!(!holds(&fs::read(&path).unwrap(), needles), "{}", path.display());
     }
 }
 
@@ -162,16 +172,15 @@ fn a_planted_secret_is_in_nobody_s_memory_but_credproxy_s() {
     let host = planted();
     let mut looked = 0;
     for (name, pid) in processes(&host).into_iter().chain([("agentd".to_owned(), host.agentd())]) {
-        let found = memory_holds(pid);
+        let found = memory_holds(pid, &needles());
         looked += 1;
         assert!(name == "credproxy" || !found, "{name} has it in memory");
     }
     assert!(looked > 8);
 }
 
-/// Returns whether any readable mapping of a process holds it.
-fn memory_holds(pid: i32) -> bool {
-    let needles = needles();
+/// Returns whether any readable mapping of a process holds one of these.
+pub(crate) fn memory_holds(pid: i32, needles: &[Vec<u8>]) -> bool {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
     let memory = File::open(format!("/proc/{pid}/mem")).unwrap();
     let ranges = maps.lines().filter_map(|line| {
@@ -188,7 +197,7 @@ fn memory_holds(pid: i32) -> bool {
         // A page that cannot be read after all ends the piece, not the search.
         let length = memory.read_at(&mut bytes, from).unwrap_or(0);
         read += length;
-        if holds(&bytes[..length], &needles) {
+        if holds(&bytes[..length], needles) {
             return true;
         }
     }
@@ -200,9 +209,32 @@ fn memory_holds(pid: i32) -> bool {
 fn a_secret_that_is_there_is_found_by_this_search() {
     // The search above proves something only if it finds what is there: this program's own memory has it.
     let own = i32::try_from(std::process::id()).unwrap();
-    assert!(memory_holds(own));
+    assert!(memory_holds(own, &needles()));
     assert!(holds(
         format!("x{}", STANDARD_NO_PAD.encode(format!("Bearer {SECRET}."))).as_bytes(),
         &needles()
     ));
+}
+
+// Holds P4-30, P4-40.
+#[test]
+fn a_token_of_discord_is_nowhere_but_in_credproxy() {
+    let (discord, needles) = (Discord::start(), needles_of(discord::TOKEN));
+    let host = discord.host(Setup::default().config("[log]\nlevel = \"trace\"\n"), "");
+    host.script("answers", &[serde_json::json!({ "pieces": [{ "text": "it is safe" }] })]);
+    // The token goes out over the socket and in requests, and comes back in a message.
+    discord.direct(discord::ANN, &format!("is {} safe?", discord::TOKEN));
+    host.wait_for("it is answered", || {
+        discord.sent(discord::direct(discord::ANN)).iter().any(|message| message.text() == "it is safe")
+    });
+    let listed = host.json(&["message", "list", "--channel", "discord:main"]);
+    let shown = host.json(&["message", "show", listed["messages"][0]["id"].as_str().unwrap()]);
+    let tail = host.json(&["audit", "tail", "--from", "0"]);
+    for answer in [&listed, &shown, &tail, &host.json(&["status"])] {
+        assert!(!holds(answer.to_string().as_bytes(), &needles), "{answer}");
+    }
+    no_file_holds(&host, &needles);
+    for (name, pid) in processes(&host) {
+        assert!(name == "credproxy" || !memory_holds(pid, &needles), "{name} has it in memory");
+    }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
-use tests::{Host, Setup, is_root, text};
+use tests::{Host, Setup, call, is_root, text};
 
 /// A guest, a user, and an agent whose model takes its time. Commands ask.
 const CONFIG: &str = "[policy]\nautonomy = \"supervised\"\n[agent.slow]\nmodel = \"scripted/slow\"\n\
@@ -75,5 +75,54 @@ fn the_questions_of_a_guest_leave_the_owner_and_others_their_places() {
     let _ = host.json(&["stop", "--all"]);
     for chat in chats {
         let _ = ended(chat);
+    }
+}
+
+/// Has this person begin two turns, or one, that ask 32 questions each.
+fn asks_much(host: &Host, uid: u32, turns: usize) -> Vec<Child> {
+    let ask = |number: usize| says(host, uid, &format!("much{number}"), &["--agent", "asker", "-m", "go on"]);
+    (0..turns).map(ask).collect()
+}
+
+// Holds P7-93, B-44.
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn with_the_questions_of_two_users_waiting_turns_go_on() {
+    assert!(is_root(), "make test-confined needs root");
+    let more = "[agent.asker]\nmodel = \"scripted/asker\"\n";
+    let host = Setup::default().config(&format!("{CONFIG}{more}")).start();
+    let calls: Vec<Value> =
+        (0..32).map(|n| call("bash", &json!({ "command": format!("echo {n}") }))).collect();
+    host.script("asker", &[json!({ "pieces": calls })]);
+    let mut chats = Vec::new();
+    for (uid, turns) in [(GUS, 2), (OMAR, 2)] {
+        chats.extend(asks_much(&host, uid, turns));
+    }
+    assert_eq!(host.questions(128).len(), 128);
+    for _ in 0..3 {
+        others_are_answered(&host);
+    }
+    let _ = host.json(&["stop", "--all"]);
+    for chat in chats {
+        let _ = ended(chat);
+    }
+}
+
+// Holds P7-93, B-11.
+#[test]
+#[ignore = "needs root: run by make test-confined"]
+fn messages_that_a_user_lets_wait_leave_the_owner_and_others_their_places() {
+    assert!(is_root(), "make test-confined needs root");
+    let queue = "[router]\nqueue_total = 16\nqueue_per_session = 16\n";
+    let host = Setup::default().config(&format!("{CONFIG}{queue}")).start();
+    assert!(host.command(&["pause"]).uid(OMAR).gid(OMAR).status().unwrap().success());
+    let chats: Vec<Child> = (0..16).map(|_| says(&host, OMAR, "o", &["-m", "echo: later"])).collect();
+    host.wait_for("he has his share", || count(&host, "omar", "queued") == 7);
+    assert_eq!(ended(says(&host, GUS, "g", &["-m", "echo: for gus"]))["reply"], "for gus");
+    assert_eq!(host.chat("mine", "echo: for the owner"), "for the owner");
+    assert_eq!(count(&host, "omar", "queued"), 7);
+    let _ = host.json(&["stop", "--all"]);
+    for chat in chats {
+        let _ = chat.wait_with_output();
     }
 }

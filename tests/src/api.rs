@@ -1,11 +1,12 @@
 //! The API as a client reaches it.
 
 use crate::Host;
+use reqwest::Method;
 use reqwest::blocking::{Client, ClientBuilder, RequestBuilder};
 use reqwest::header::CONTENT_TYPE;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The longest wait for a response, and for a part of its body.
@@ -28,8 +29,7 @@ impl Host {
     /// Asks for a page over that socket, as whoever runs the test; gives status and body.
     #[must_use]
     pub fn get(&self, path: &str) -> (u16, String) {
-        let client = client(Client::builder().unix_socket(self.gateway()));
-        exchange(client.get(format!("http://localhost{path}")))
+        exchange(request_over_unix(&self.gateway(), Method::GET, path))
     }
 }
 
@@ -49,22 +49,32 @@ pub fn connect(port: u16) -> TcpStream {
     TcpStream::connect(("127.0.0.1", port)).expect("the API's port")
 }
 
+/// A request over the API's socket.
+pub fn request_over_unix(socket: &Path, method: Method, path: &str) -> RequestBuilder {
+    let client = client(Client::builder().unix_socket(socket.to_owned()));
+    client.request(method, format!("http://localhost{path}"))
+}
+
+/// A request over TCP, with a key if there is one.
+pub fn request_over_tcp(port: u16, key: Option<&str>, method: Method, path: &str) -> RequestBuilder {
+    let request = client(Client::builder()).request(method, format!("http://127.0.0.1:{port}{path}"));
+    match key {
+        Some(key) => request.bearer_auth(key),
+        None => request,
+    }
+}
+
 /// Asks for a page over TCP with a key; gives status and body.
 #[must_use]
 pub fn get_over_tcp(port: u16, path: &str, key: Option<&str>) -> (u16, String) {
-    let request = client(Client::builder()).get(format!("http://127.0.0.1:{port}{path}"));
-    exchange(match key {
-        Some(key) => request.bearer_auth(key),
-        None => request,
-    })
+    exchange(request_over_tcp(port, key, Method::GET, path))
 }
 
 /// Sends a document over TCP with a key; gives status and body.
 #[must_use]
 pub fn post_over_tcp(port: u16, path: &str, key: &str, document: &str) -> (u16, String) {
-    let request = client(Client::builder()).post(format!("http://127.0.0.1:{port}{path}"));
-    let request = request.bearer_auth(key).header(CONTENT_TYPE, "application/json");
-    exchange(request.body(document.to_owned()))
+    let request = request_over_tcp(port, Some(key), Method::POST, path);
+    exchange(request.header(CONTENT_TYPE, "application/json").body(document.to_owned()))
 }
 
 /// Sends a request and takes what comes back until the end: status and body.

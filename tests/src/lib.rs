@@ -11,13 +11,17 @@
 
 mod api;
 mod chatting;
+pub mod discord;
 mod disk;
+pub mod mail;
 mod model;
 mod person;
+pub mod slack;
+pub mod synapse;
 pub mod telegram;
 mod upstream;
 
-pub use api::{client, connect, free_port, get_over_tcp, post_over_tcp};
+pub use api::{client, connect, free_port, get_over_tcp, post_over_tcp, request_over_tcp, request_over_unix};
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
 pub use disk::{Disk, free_bytes};
 pub use person::Person;
@@ -58,6 +62,43 @@ pub struct Setup {
     model: Option<TempDir>,
 }
 
+/// An account of every platform. None of them has a secret, so none reaches anybody.
+const IDLE: &str = r#"
+[channel.idle]
+platform = "telegram"
+secret = "none-telegram"
+[channel.idle-discord]
+platform = "discord"
+secret = "none-discord"
+[channel.idle-slack]
+platform = "slack"
+secret = "none-slack"
+app_secret = "none-app"
+[channel.idle-matrix]
+platform = "matrix"
+secret = "none-matrix"
+base_url = "https://matrix.invalid"
+[channel.idle-email]
+platform = "email"
+secret = "none-email"
+address = "idle@mail.invalid"
+imap = "imaps://mail.invalid:993"
+smtp = "smtps://mail.invalid:465"
+[channel.idle-signal]
+platform = "signal"
+base_url = "https://signal.invalid"
+[channel.idle-whatsapp]
+platform = "whatsapp"
+secret = "none-whatsapp"
+app_secret = "none-whatsapp-app"
+verify_secret = "none-whatsapp-verify"
+number = "1"
+[channel.idle-webhook]
+platform = "webhook"
+secret = "none-webhook"
+base_url = "https://hooks.invalid"
+"#;
+
 impl Setup {
     /// With this `cordon.toml`.
     #[must_use]
@@ -76,8 +117,9 @@ impl Setup {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         write_model(folder.path(), 7);
         self.config.push_str(&format!(
-            "\n[embedder]\nfolder = \"{}\"\n[channel.idle]\nplatform = \"telegram\"\nsecret = \"none\"\n",
-            folder.path().display()
+            "\n[embedder]\nfolder = \"{}\"\n[ingress]\nlisten = \"127.0.0.1:{}\"\n{IDLE}",
+            folder.path().display(),
+            free_port(),
         ));
         self.model = Some(folder);
         self

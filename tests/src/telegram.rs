@@ -1,18 +1,21 @@
 //! A server on loopback that stands for Telegram's Bot API: it holds polls, keeps offsets, refuses what is over a limit, and fails
 //! on demand before or after the effect.
 
+mod acts;
+mod files;
 mod http;
 mod limits;
 
 use crate::{Host, Setup};
-use http::{Request, reply, request};
+use files::StoredFile;
+use http::{Request, give, reply, request};
 use limits::Rates;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The token that the server knows.
 pub const TOKEN: &str = "42:fake-Xh3LqZ8vTn5RkWc2-token";
@@ -73,8 +76,14 @@ struct State {
     failing: VecDeque<(String, Failing)>,
     /// The number of the poll that is held: an older one is ended by a newer.
     poll: u64,
+    files: Vec<StoredFile>,
     rates: Rates,
     revoked: bool,
+    hook: bool,
+    /// Groups that became another chat.
+    moved: Vec<(i64, i64)>,
+    /// Drafts so far: the chat, the number and the text.
+    drafts: Vec<(i64, i64, String)>,
 }
 
 #[derive(Default)]
@@ -93,6 +102,23 @@ impl Shared {
 #[must_use]
 pub fn state(host: &Host) -> Value {
     host.ask(&["channel", "show", "main"])["channel"].clone()
+}
+
+/// The messages of a host that came by the account `main`, newest first.
+#[must_use]
+pub fn messages(host: &Host) -> Vec<Value> {
+    let listed = host.json(&["message", "list", "--channel", "telegram:main"]);
+    listed["messages"].as_array().cloned().unwrap_or_default()
+}
+
+/// The deliveries of the newest of them.
+#[must_use]
+pub fn deliveries(host: &Host) -> Vec<Value> {
+    let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
+        return Vec::new();
+    };
+    let shown = host.json(&["message", "show", &id]);
+    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
 }
 
 /// The server; it ends with the test.
@@ -120,13 +146,27 @@ impl Telegram {
         Self { port, shared }
     }
 
+    /// The host of [`Telegram::host`] with nothing else in its setup.
+    #[must_use]
+    pub fn started(&self, keys: &str) -> Host {
+        self.host(Setup::default(), keys)
+    }
+
     /// A host with the account `main` of this server, whose owner is `ann`, once the channel is up. `keys` are further lines of
     /// the channel's table.
     #[must_use]
     pub fn host(&self, setup: Setup, keys: &str) -> Host {
+        self.host_beside(setup, self.port, keys)
+    }
+
+    /// The same with a further server on loopback, such as a provider of models.
+    #[must_use]
+    pub fn host_beside(&self, setup: Setup, other: u16, keys: &str) -> Host {
         let (port, url) = (self.port, self.url());
+        let ports = BTreeSet::from([port, other]);
+        let plain: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let config = format!(
-            "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
+            "[credproxy]\nplain_http = {plain:?}\n[agent.default]\nmodel = \"scripted/answers\"\n\
              [channel.main]\nplatform = \"telegram\"\nsecret = \"telegram\"\nbase_url = \"{url}\"\n{keys}"
         );
         let host = setup.config(&config).start();
@@ -162,21 +202,51 @@ impl Telegram {
     pub fn message(&self, chat: Value, person: i64, mut message: Value) -> i64 {
         let id = self.fresh_message();
         message["message_id"] = json!(id);
-        message["date"] = json!(1_700_000_000);
+        message["date"] = json!(now_s());
         message["chat"] = chat;
         message["from"] = json!({ "id": person, "is_bot": false, "first_name": "Person" });
         self.update(json!({ "message": message }));
         id
     }
 
+    /// Keeps a file that a person sends. Returns its fields: its id and its size.
+    #[must_use]
+    pub fn file(&self, bytes: &[u8]) -> Value {
+        self.keep(bytes, false)
+    }
+
+    /// The same of a file that the server gives out although it is over its bound, and of which it does not say the size.
+    #[must_use]
+    pub fn endless_file(&self, bytes: &[u8]) -> Value {
+        let mut file = self.keep(bytes, true);
+        file["file_size"] = json!(0);
+        file
+    }
+
+    fn keep(&self, bytes: &[u8], unbounded: bool) -> Value {
+        let mut state = self.shared.state();
+        state.files.push(StoredFile { bytes: bytes.to_vec(), unbounded });
+        json!({ "file_id": format!("file-{}", state.files.len() - 1), "file_size": bytes.len() })
+    }
+
+    /// A person sends a message with these fields in a direct conversation. Returns its id.
+    pub fn direct_with(&self, person: i64, fields: Value) -> i64 {
+        self.message(json!({ "id": person, "type": "private" }), person, fields)
+    }
+
     /// A person presses a button of a message of the bot.
     pub fn press(&self, person: i64, message: &SentMessage, data: &str) {
         let kind = if message.chat < 0 { "supergroup" } else { "private" };
+        let mut pushed = json!({ "message_id": message.id, "chat": { "id": message.chat, "type": kind } });
+        if let Some(thread) = message.parameters.get("message_thread_id") {
+            pushed["message_thread_id"] = thread.clone();
+            pushed["is_topic_message"] = json!(true);
+        }
         self.update(json!({ "callback_query": {
             "id": format!("press-{}", message.id),
             "from": { "id": person, "is_bot": false, "first_name": "Person" },
             "data": data,
-            "message": { "message_id": message.id, "chat": { "id": message.chat, "type": kind } },
+            "message": pushed,
         } }));
     }
 
@@ -216,6 +286,10 @@ impl Telegram {
     }
 }
 
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("the time").as_secs()
+}
+
 /// A reply: the status and its document.
 type Reply = (u16, Value);
 
@@ -229,6 +303,12 @@ fn refusal(code: u16, description: &str) -> Reply {
 
 fn serve(shared: &Shared, stream: &TcpStream) {
     let Some(Request { path, kind, body }) = request(stream) else { return };
+    if let Some(wanted) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
+        let state = shared.state();
+        let bytes = files::at(&state.files, wanted).map(<[u8]>::to_vec);
+        drop(state);
+        return give(stream, bytes.as_deref());
+    }
     let Some(method) = path.strip_prefix(&format!("/bot{TOKEN}/")).map(str::to_owned) else {
         let (status, document) = refusal(401, "Unauthorized");
         return reply(stream, status, &document);
@@ -251,14 +331,15 @@ fn serve(shared: &Shared, stream: &TcpStream) {
             refusal(500, "Internal Server Error")
         }
         Some(Failing::TooMany(seconds)) => too_many(seconds),
-        Some(Failing::Moved(chat)) => {
-            let (code, mut document) =
-                refusal(400, "Bad Request: group chat was upgraded to a supergroup chat");
-            document["parameters"] = json!({ "migrate_to_chat_id": chat });
-            (code, document)
-        }
+        Some(Failing::Moved(chat)) => moved(chat),
     };
     reply(stream, status, &document);
+}
+
+fn moved(to: i64) -> Reply {
+    let (code, mut document) = refusal(400, "Bad Request: group chat was upgraded to a supergroup chat");
+    document["parameters"] = json!({ "migrate_to_chat_id": to });
+    (code, document)
 }
 
 fn too_many(seconds: u64) -> Reply {
@@ -267,21 +348,12 @@ fn too_many(seconds: u64) -> Reply {
     (code, document)
 }
 
-/// The parameters: JSON, or the fields of a form, whose file is its length alone.
+/// The parameters: JSON, or the fields of a form.
 fn parameters(kind: &str, body: &[u8]) -> Value {
     if !kind.starts_with("multipart/form-data") {
         return serde_json::from_slice(body).unwrap_or(Value::Null);
     }
-    let text = String::from_utf8_lossy(body);
-    let field = |name: &str| {
-        let at = text.split(&format!("name=\"{name}\"\r\n\r\n")).nth(1)?;
-        at.split("\r\n").next().map(str::to_owned)
-    };
-    let file = text.split("filename=\"").nth(1).and_then(|rest| rest.split('"').next());
-    json!({
-        "chat_id": field("chat_id").and_then(|id| id.parse::<i64>().ok()),
-        "document": { "name": file, "bytes": body.len() },
-    })
+    files::form(kind, body)
 }
 
 fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
@@ -290,12 +362,21 @@ fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
     }
     match method {
         "getMe" => well(json!({ "id": BOT, "is_bot": true, "first_name": "Cordon", "username": BOT_NAME })),
+        "getWebhookInfo" => well(json!({
+            "url": if shared.state().hook { "https://hook.example/" } else { "" },
+            "pending_update_count": shared.state().updates.len(),
+        })),
         "getUpdates" => poll(shared, parameters),
+        "sendMessageDraft" => acts::draft(shared, parameters),
         "sendMessage" => match limits::text(parameters) {
             Ok(()) => send(shared, parameters),
             Err(description) => refusal(400, description),
         },
-        "sendDocument" => send(shared, parameters),
+        "sendDocument" | "sendPhoto" => send(shared, parameters),
+        "getFile" => {
+            let got = files::get(&shared.state().files, parameters["file_id"].as_str().unwrap_or_default());
+            got.map_or_else(|description| refusal(400, description), well)
+        }
         "editMessageText" => edit(shared, parameters),
         "sendChatAction" | "answerCallbackQuery" => well(json!(true)),
         _ => refusal(404, "Not Found"),
@@ -310,6 +391,12 @@ fn poll(shared: &Shared, parameters: &Value) -> Reply {
     let allowed = parameters["allowed_updates"].as_array().cloned().unwrap_or_default();
     let until = Instant::now() + hold;
     let mut state = shared.state();
+    if state.hook {
+        return refusal(
+            409,
+            "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+        );
+    }
     state.poll += 1;
     let own = state.poll;
     shared.changed.notify_all();
@@ -326,7 +413,7 @@ fn poll(shared: &Shared, parameters: &Value) -> Reply {
         };
         let found: Vec<Value> = state.updates.iter().filter(is_allowed).take(limit).cloned().collect();
         let left = until.saturating_duration_since(Instant::now());
-        if !found.is_empty() || left.is_zero() || state.revoked {
+        if !found.is_empty() || left.is_zero() || state.revoked || state.hook {
             return well(Value::Array(found));
         }
         state = shared.changed.wait_timeout(state, left).expect("the state").0;
@@ -338,13 +425,16 @@ fn send(shared: &Shared, parameters: &Value) -> Reply {
         return refusal(400, "Bad Request: chat not found");
     };
     let mut state = shared.state();
+    if let Some((_, to)) = state.moved.iter().find(|(from, _)| *from == chat) {
+        return moved(*to);
+    }
     if let Err(seconds) = state.rates.admit(chat) {
         return too_many(seconds);
     }
     state.next_message += 1;
     let id = state.next_message;
     state.messages.push(SentMessage { id, chat, parameters: parameters.clone(), edits: 0 });
-    well(json!({ "message_id": id, "chat": { "id": chat }, "date": 1_700_000_000 }))
+    well(json!({ "message_id": id, "chat": { "id": chat }, "date": now_s() }))
 }
 
 fn edit(shared: &Shared, parameters: &Value) -> Reply {
@@ -361,5 +451,5 @@ fn edit(shared: &Shared, parameters: &Value) -> Reply {
     }
     message.parameters = parameters.clone();
     message.edits += 1;
-    well(json!({ "message_id": id, "chat": { "id": chat }, "date": 1_700_000_000 }))
+    well(json!({ "message_id": id, "chat": { "id": chat }, "date": now_s() }))
 }

@@ -27,7 +27,15 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("upstream", &["ipc-proto"]),
     ("migration", &[]),
     ("channel", &["ipc-proto", "kit"]),
+    ("discord", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("email", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("matrix", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("signal", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("slack", &["channel", "ipc-proto", "kit", "manifest"]),
     ("telegram", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("webhook", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("whatsapp", &["channel", "ipc-proto", "kit", "manifest"]),
+    ("ingress", &["ipc-proto", "kit", "manifest"]),
     ("dialer", &["address", "ipc-proto", "kit", "manifest"]),
     ("credproxy", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("finding", &[]),
@@ -80,21 +88,28 @@ const NEVER_IN_AGENTD: &[&str] = &[
 /// Packages that few may link, and who.
 const ONLY: &[(&[&str], &[&str])] = &[
     // The runner serves HTTP on its jail's own loopback; it has nobody to be a client of. The tests' client is made of them.
-    (&["hyper", "hyper-util"], &["credproxy", "upstream", "web", "gateway", "vendors", "runner", "tests"]),
+    (
+        &["hyper", "hyper-util"],
+        &["credproxy", "upstream", "web", "gateway", "ingress", "vendors", "runner", "tests"],
+    ),
     // The MCP server has names of HTTP in its types, and no client.
     (
         &["http"],
         &[
             "credproxy", "upstream", "web", "gateway", "vendors", "runner", "memory-tools", "agentctl",
-            "tests",
+            "tests", "ingress",
         ],
     ),
     (&["rmcp"], &["memory-tools", "gateway", "agentctl"]),
     (&["axum"], &["gateway", "vendors", "runner"]),
-    (&["rustls", "tokio-rustls", "webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web"]),
+    (&["tokio-rustls", "webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web"]),
+    // The servers of the tests' mail speak it.
+    (&["rustls"], &["credproxy", "upstream", "web", "tests"]),
+    (&["mail-parser", "mail-builder"], &["email"]),
     // It dials by itself, as clients of the API do.
     (&["reqwest"], &["tests"]),
-    (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web"]),
+    // The server that stands for Discord has a gateway.
+    (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web", "tests"]),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
     // Scheduler is still to come. The bench, which is in tests, has memory's own code write.
     (

@@ -1,4 +1,4 @@
-//! SPECIFICATION.md: every promise and every bound has an id, and a test that says which ids it holds, in a line
+//! SPECIFICATION.md and its bounds: every promise and every bound has an id, and a test that says which ids it holds, in a line
 //! `// Holds P1-01, B-07.` above its attributes. Promises that no test holds yet stand in a section of their own.
 
 use std::collections::BTreeMap;
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::source;
 
 const FILE: &str = "SPECIFICATION.md";
+const BOUNDS: &str = "docs/reference/bounds.md";
 /// The section of promises that no test holds.
 const OPEN: &str = "## Promised, not held by a test yet";
 /// The start of a marker on a test.
@@ -46,7 +47,7 @@ pub(crate) fn references(text: &str) -> Vec<&str> {
 fn halves() -> (String, String) {
     let text = source::read(FILE);
     let (held, open) = text.split_once(OPEN).unwrap_or_else(|| panic!("{FILE} has no section `{OPEN}`"));
-    (held.to_owned(), open.to_owned())
+    (held.to_owned() + &source::read(BOUNDS), open.to_owned())
 }
 
 /// Returns whether a text is an id: `P1-01` or `B-07`.

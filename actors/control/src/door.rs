@@ -8,11 +8,11 @@ mod meter;
 mod shares;
 
 use crate::state::OperatorState;
-use kit::{Connections, Room};
+use kit::{Connections, Room, Seldom};
 use manifest::Process;
 use shares::Shares;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::{UnixListener, UnixStream};
 use wire::hello::{Hello, Purpose};
 
@@ -30,6 +30,7 @@ pub(crate) struct Door {
     state: Rc<OperatorState>,
     connections: Connections<u32>,
     room: Rc<Shares>,
+    warnings: Seldom,
 }
 
 /// Takes connections on this listener from now on.
@@ -39,6 +40,7 @@ pub(crate) fn open(state: &Rc<OperatorState>, listener: UnixListener) {
         state: Rc::clone(state),
         connections: Connections::new(CONNECTIONS),
         room: Shares::new(owner, ROOM_EACH, ROOM_OTHERS),
+        warnings: Seldom::default(),
     });
     drop(tokio::task::spawn_local(accept(door, listener)));
 }
@@ -81,9 +83,12 @@ impl Door {
         });
     }
 
-    /// Counts a connection that was ended for what it is or what it sent.
+    /// Counts a connection that was ended for what it is or what it sent. Anybody can have that happen at any rate, so
+    /// the log has one a minute.
     fn turn_away(&self, uid: Option<u32>, reason: &str) {
         self.state.host.refused();
-        tracing::warn!(uid, reason, "connection ended");
+        if let Some(others) = self.warnings.admit(Instant::now()) {
+            tracing::warn!(uid, reason, others, "connection ended");
+        }
     }
 }

@@ -107,7 +107,7 @@ refusals! {
     Whoami Status Inspect Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
     Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
     EditUser RemoveUser Channels Channel PauseChannel SetGroup Pairings ApprovePairing RefusePairing CreateLink LinkUser
-    UnlinkUser Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
+    UnlinkUser CheckChannel TestChannel Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
     MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove
     MemoryRestore MemoryCapture MemoryJudge MemoryUnremove MemoryAccept MemoryForget MemoryRestoreSession
     MemoryMute MemoryReindex CuratorJobs CuratorJob CuratorAsk CuratorEdit CuratorRequeue CuratorDrop CuratorPause
@@ -153,6 +153,8 @@ mod tests {
         "create_link",
         "link_user",
         "unlink_user",
+        "check_channel",
+        "test_channel",
         "curator_jobs",
         "curator_job",
         "curator_ask",

@@ -4,7 +4,7 @@
 use crate::door;
 use crate::state::{OperatorState, disk, violations};
 use ipc_proto::config;
-use kit::{Actor, Edge, Host, OpenFault, Place};
+use kit::{Actor, Edge, Host, Listeners, OpenFault, Place};
 use manifest::Process;
 use manifest::command::{Frame, Kind, Room};
 use std::os::fd::OwnedFd;
@@ -54,7 +54,8 @@ impl Actor for Controller {
 /// Accepts connections once agentd has reported every process: no client sees a host without processes.
 async fn open(state: Rc<OperatorState>) {
     match state.host.listeners().await {
-        Ok(listeners) => door::open(&state, listeners.unix),
+        Ok(Listeners { unix: Some(unix), .. }) => door::open(&state, unix),
+        Ok(_) => tracing::error!("agentd handed over no Unix socket"),
         Err(fault) => tracing::error!(%fault, "nobody can be taken in"),
     }
 }

@@ -21,7 +21,8 @@ use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
 use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use ipc_proto::channel::{
-    ACCOUNTS, ChannelInfo, ChannelView, DeliveryInfo, GroupRule, LinkCode, PairingInfo,
+    ACCOUNTS, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule, LinkCode,
+    PairingInfo,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
@@ -191,6 +192,8 @@ impl Control for Caller {
         create_link => make_link(user: Name) -> LinkCode;
         link_user => add_identity(user: Name, identity: Text<256>) -> UserInfo;
         unlink_user => remove_identity(user: Name, identity: Text<256>) -> UserInfo;
+        check_channel => look_at_channel(name: Name) -> List<Finding, FINDINGS>;
+        test_channel => try_channel(name: Name, to: Text<128>) -> DeliveryId;
         deliveries => list_deliveries(message: Option<MessageId>, unknown: bool) -> List<DeliveryInfo, 256>;
         resend => resend_message(message: MessageId) -> u32;
         memory_read => read_memories(area: Area, ids: List<MemoryId, MOST_IDS>) -> List<Row, HITS>;

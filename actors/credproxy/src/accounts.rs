@@ -54,6 +54,23 @@ impl Accounts {
         self.of(caller, account).is_some_and(|account| account.secrets.contains(secret.as_str()))
     }
 
+    /// The host whose name a secret is bound to that goes to this one. A service that hands out hosts of one pattern means them by the
+    /// host of that pattern that its facts name; any other host is meant by its own name.
+    pub(crate) fn bound_as(&self, caller: Process, account: &Name, target: &HostPort) -> HostPort {
+        let hosts = self.of(caller, account).map_or(&[][..], |account| &account.hosts);
+        let exact = |host: &&HostPattern| host.exact().is_some();
+        if hosts.iter().filter(exact).any(|host| host.covers(target)) {
+            return target.clone();
+        }
+        let pattern = hosts.iter().find(|host| host.covers(target));
+        let named = hosts.iter().filter_map(HostPattern::exact);
+        named
+            .into_iter()
+            .find(|host| pattern.is_some_and(|pattern| pattern.covers(host)))
+            .unwrap_or(target)
+            .clone()
+    }
+
     /// Returns true if a request to this path and query only waits for news.
     pub(crate) fn is_poll(&self, caller: Process, account: &Name, path: &str) -> bool {
         let path = path.split_once('?').map_or(path, |(path, _)| path);
@@ -118,6 +135,23 @@ mod tests {
         ] {
             assert!(!admits(caller, account, target, secret), "{account} {target} {secret:?}");
         }
+    }
+
+    // Holds P4-37.
+    #[test]
+    fn a_host_of_a_pattern_is_meant_by_the_host_that_the_facts_name() {
+        let mut reach = reach("main", "token", "discord.com:443");
+        reach.hosts.extend(["gateway.discord.gg:443".to_owned(), "*.discord.gg:443".to_owned()]);
+        let accounts = Accounts::new(&[reach]).unwrap();
+        let meant = |account: &str, target: &str| {
+            let target = target.parse().unwrap();
+            accounts.bound_as(Process::Telegram, &Name::clip(account), &target).to_string()
+        };
+        assert_eq!(meant("main", "gateway-us-east1-b.discord.gg:443"), "gateway.discord.gg:443");
+        for own in ["discord.com:443", "gateway.discord.gg:443", "x.discord.gg:80", "evil.test:443"] {
+            assert_eq!(meant("main", own), own);
+        }
+        assert_eq!(meant("none", "x.discord.gg:443"), "x.discord.gg:443");
     }
 
     #[test]

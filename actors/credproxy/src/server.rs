@@ -208,6 +208,16 @@ impl ipc_proto::credproxy::Credproxy for CredproxyServer {
         self.replies.close(reply);
     }
 
+    async fn sign(
+        self,
+        _: Context,
+        account: Name,
+        secret: Name,
+        bytes: Blob<SIGNED_BOUND>,
+    ) -> Result<[u8; 32], CredError> {
+        self.proxy.sign((self.caller, &account), secret, &bytes).await
+    }
+
     async fn set(
         self,
         _: Context,

@@ -84,8 +84,8 @@ impl<O: Outside> Proxy<O> {
                     None => text.into_string(),
                     Some(insertion) => {
                         let place = socket_message::place(&insertion)?;
-                        let (target, path) = (target.clone(), path.clone());
-                        let wanted = Wanted { target, verb: Verb::Get, path, at: place };
+                        let target = self.accounts.bound_as(caller, &entry.account, target);
+                        let wanted = Wanted { target, verb: Verb::Get, path: path.clone(), at: place };
                         self.filled((caller, &entry.account), &text, insertion, wanted).await?
                     }
                 };

@@ -75,12 +75,7 @@ impl<O: Outside> Proxy<O> {
         signed: &[u8],
         given: &[u8],
     ) -> Result<Verdict, CredError> {
-        if !self.accounts.owns(caller, account, &secret) {
-            tracing::warn!(caller = caller.name(), "refused: a proof by a secret that is not its own");
-            let event = Event::new(Action::SecretMisdirected, Result3::Blocked).about(&secret);
-            self.note(event.because("not a secret of the caller")).await;
-            return Err(CredError::NotBound);
-        }
+        self.owned(caller, account, &secret).await?;
         if !self.proofs.admits(&secret, proof) {
             return Err(CredError::Full);
         }
@@ -101,15 +96,45 @@ impl<O: Outside> Proxy<O> {
     }
 }
 
+impl<O: Outside> Proxy<O> {
+    /// Signs these bytes with this secret, which must be the account's.
+    pub(crate) async fn sign(
+        &self,
+        (caller, account): (Process, &Name),
+        secret: Name,
+        bytes: &[u8],
+    ) -> Result<[u8; 32], CredError> {
+        self.owned(caller, account, &secret).await?;
+        let value = self.ask(|reply| VaultRequest::Compare(secret, reply)).await?;
+        Ok(signature(&value, bytes)?.finalize().into_bytes().into())
+    }
+
+    /// Refuses a secret that is not the account's, and puts that on the record.
+    async fn owned(&self, caller: Process, account: &Name, secret: &Name) -> Result<(), CredError> {
+        if self.accounts.owns(caller, account, secret) {
+            return Ok(());
+        }
+        tracing::warn!(caller = caller.name(), "refused: a proof by a secret that is not its own");
+        let event = Event::new(Action::SecretMisdirected, Result3::Blocked).about(secret);
+        self.note(event.because("not a secret of the caller")).await;
+        Err(CredError::NotBound)
+    }
+}
+
 /// Returns true if `given` is the signature of `signed`.
 fn is_signed(secret: &Secret, signed: &[u8], given: &[u8]) -> Result<bool, CredError> {
+    Ok(signature(secret, signed)?.verify_slice(given).is_ok())
+}
+
+/// The signature of these bytes, under the secret or the key that it holds in base64.
+fn signature(secret: &Secret, bytes: &[u8]) -> Result<Hmac<Sha256>, CredError> {
     let key = match secret.reveal().strip_prefix(BASE64_KEY) {
         Some(text) => Zeroizing::new(STANDARD.decode(text).map_err(|_| CredError::BadValue)?),
         None => Zeroizing::new(secret.reveal().to_vec()),
     };
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).map_err(|_| CredError::BadValue)?;
-    mac.update(signed);
-    Ok(mac.verify_slice(given).is_ok())
+    mac.update(bytes);
+    Ok(mac)
 }
 
 /// Returns true if `given` is the secret. Both are hashed under a key of the moment, so that neither their bytes nor their lengths

@@ -7,4 +7,5 @@ mod outcome;
 pub(crate) mod result;
 mod rows;
 pub(crate) mod run;
+mod send_file;
 mod service_call;

@@ -85,7 +85,7 @@ pub(crate) async fn begin(
         workspace: None,
         workspace_label: None,
     };
-    let permit = app.permits.turn()?;
+    let permit = app.permits.turn(holder)?;
     let caller = who.caller;
     let accepted = app.router.call(&method::api_submit, |router, context| {
         let submission = submission.clone();

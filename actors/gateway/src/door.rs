@@ -1,9 +1,10 @@
 //! The listeners: how many connections there are, and how long one may stand still. The Unix socket has places of its own, so that
-//! a crowd on TCP keeps nobody of this machine's users out, and a connection without a request makes room for others.
+//! a crowd on TCP keeps nobody of this machine's users out. A connection without an admitted request makes room for others.
 
 mod patient;
 
 use crate::app_state::AppState;
+use crate::connection::{Client, Connection};
 use crate::guard::Via;
 use crate::routes;
 use axum::http::Request;
@@ -12,17 +13,20 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use kit::{Connections, Host, NoPlace, Room, Slot};
+use ipc_proto::ids::UserId;
+use kit::{Connections, Host, NoPlace, Room, Seldom, Slot};
 use patient::Patient;
+use std::net::IpAddr;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::oneshot;
 
-/// Connections over TCP, all of this machine, whose senders only a key tells: any of them may have all.
-const TCP: Room = Room { total: 448, each: 448, reserve: 0 };
+/// Connections over TCP, all of this machine, whose senders only a key tells: each address, and then each user, may have half.
+const TCP: Room = Room { total: 448, each: 224, reserve: 0 };
 /// Connections over the Unix socket, and those kept for root. With those over TCP 512.
 const UNIX: Room = Room { total: 64, each: 56, reserve: 8 };
 /// How long the head of a request may take to come, and how long a connection may be idle.
@@ -37,6 +41,16 @@ struct Door {
     app: Arc<AppState>,
     host: Host,
     routes: TowerToHyperService<axum::Router>,
+    warnings: Seldom,
+}
+
+/// The sender of a connection over TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Sender {
+    /// Somebody at this address.
+    Address(IpAddr),
+    /// The user of a key.
+    User(UserId),
 }
 
 /// Takes connections once agentd has handed the listeners over.
@@ -46,11 +60,13 @@ pub(crate) async fn open(app: Arc<AppState>, host: Host) {
         Err(error) => return tracing::error!(%error, "nothing is served"),
     };
     let routes = TowerToHyperService::new(routes::all(&app));
-    let door = Rc::new(Door { app, host, routes });
+    let door = Rc::new(Door { app, host, routes, warnings: Seldom::default() });
     if let Some(tcp) = listeners.tcp {
         drop(tokio::task::spawn_local(accept_tcp(Rc::clone(&door), tcp)));
     }
-    accept_unix(door, listeners.unix).await;
+    if let Some(unix) = listeners.unix {
+        accept_unix(door, unix).await;
+    }
 }
 
 async fn accept_tcp(door: Rc<Door>, listener: TcpListener) {
@@ -63,7 +79,11 @@ async fn accept_tcp(door: Rc<Door>, listener: TcpListener) {
                     tracing::debug!(%error, "a connection that is gone already");
                     continue;
                 }
-                door.take("tcp", Via::Tcp(peer.ip()), stream, connections.enter(peer.ip(), false));
+                let identify = |slot: &Slot<Sender>, client: Client| {
+                    slot.identified_as(Sender::User(client.user), client.owner);
+                };
+                let place = connections.enter(Sender::Address(peer.ip()), false);
+                door.take("tcp", Via::Tcp(peer.ip()), stream, (place, identify));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -77,11 +97,12 @@ async fn accept_unix(door: Rc<Door>, listener: UnixListener) {
             Ok((stream, _)) => {
                 let Ok(peer) = stream.peer_cred() else {
                     door.host.refused();
-                    tracing::warn!("connection ended: the kernel does not say who it is");
+                    door.warn("unix", "the kernel does not say who it is");
                     continue;
                 };
                 let uid = peer.uid();
-                door.take("unix", Via::Unix(uid), stream, connections.enter(uid, uid == 0));
+                let identify = |slot: &Slot<u32>, _: Client| slot.identified();
+                door.take("unix", Via::Unix(uid), stream, (connections.enter(uid, uid == 0), identify));
             }
             Err(error) => cannot_accept(&error).await,
         }
@@ -93,58 +114,78 @@ async fn cannot_accept(error: &std::io::Error) {
     tokio::time::sleep(PAUSE).await;
 }
 
+/// Notes the client of a connection whose request was admitted.
+type Identify<P> = fn(&Slot<P>, Client);
 /// A place, and what tells that another connection takes it.
 type Place<P> = Result<(Slot<P>, oneshot::Receiver<()>), NoPlace>;
 
 impl Door {
-    /// Serves a connection that has a place; one without is closed.
+    /// Serves a connection that has a place; one without is closed. The function notes a client whose request was admitted.
     fn take<P: 'static>(
         self: &Rc<Self>,
         listener: &'static str,
         via: Via,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        place: Place<P>,
+        (place, identify): (Place<P>, Identify<P>),
     ) {
-        let (permit, closed) = match place {
+        let (slot, closed) = match place {
             Ok(place) => place,
             Err(refusal) => {
                 self.host.refused();
-                return tracing::warn!(listener, %refusal, "connection ended");
+                return self.warn(listener, &refusal.to_string());
             }
         };
         let door = Rc::clone(self);
         drop(tokio::task::spawn_local(async move {
             tokio::select! {
-                () = door.serve(listener, via, stream, &permit) => {}
+                () = door.serve(listener, via, stream, |client| identify(&slot, client)) => {}
                 _ = closed => {
                     door.host.refused();
-                    tracing::warn!(listener, "connection ended: closed for another, before it asked anything");
+                    door.warn(listener, "closed for another");
                 }
             }
         }));
     }
 
-    /// Serves the requests of one connection until it ends.
-    async fn serve<P>(
+    /// Logs that a connection was ended. Anybody can have that happen at any rate, so most of it is counted alone.
+    fn warn(&self, listener: &'static str, reason: &str) {
+        if let Some(others) = self.warnings.admit(Instant::now()) {
+            tracing::warn!(listener, reason, others, "connection ended");
+        }
+    }
+
+    /// Serves the requests of one connection until it ends. `identify` is told of a client whose request was admitted.
+    async fn serve(
         &self,
         listener: &'static str,
         via: Via,
         stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-        permit: &Slot<P>,
+        identify: impl Fn(Client),
     ) {
         let _connected = Connected::new(&self.app, listener);
+        let (connection, mut client) = Connection::new();
         let service = service_fn(|mut request: Request<Incoming>| {
             request.extensions_mut().insert(via);
-            // A whole request came: its answer may take minutes, and is cut off for nobody.
-            permit.identified();
+            request.extensions_mut().insert(connection.clone());
             self.host.served(self.routes.call(request))
         });
-        let ended = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
-            .max_buf_size(HEAD_BOUND)
-            .serve_connection(TokioIo::new(Patient::new(stream)), service)
-            .await;
+        let mut served = pin!(
+            http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEAD)
+                .max_buf_size(HEAD_BOUND)
+                .serve_connection(TokioIo::new(Patient::new(stream)), service)
+        );
+        let ended = loop {
+            tokio::select! {
+                ended = served.as_mut() => break ended,
+                // An admitted request's answer may take minutes, and is cut off for no newcomer.
+                Ok(()) = client.changed() => {
+                    let known = *client.borrow_and_update();
+                    known.into_iter().for_each(&identify);
+                }
+            }
+        };
         if let Err(error) = ended
             && error.is_parse()
         {

@@ -43,7 +43,7 @@ pub(crate) async fn stream(
     Extension(who): Extension<Who>,
     headers: HeaderMap,
 ) -> Result<Response, Fault> {
-    let permit = app.permits.watcher()?;
+    let permit = app.permits.watcher(&who.holder)?;
     let after = headers.get("last-event-id").and_then(|id| id.to_str().ok()).and_then(|id| id.parse().ok());
     let watching = Watching {
         app,

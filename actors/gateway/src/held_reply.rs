@@ -84,13 +84,13 @@ mod tests {
     use super::*;
     use crate::permits::Permits;
     use http_body_util::{BodyExt, Full};
-    use ipc_proto::api::Caller;
+    use ipc_proto::ids::UserId;
 
     // Holds B-158.
     #[tokio::test]
     async fn a_reply_holds_its_permits_until_its_last_part_is_sent() {
         let permits = Permits::default();
-        let places = permits.memory(Caller::Peer(1)).await.unwrap();
+        let places = permits.memory(UserId::from_bytes([1; 16])).await.unwrap();
         let all = Bytes::from(vec![7; 3 * PART + 1]);
         let mut body = hold_until_sent(Response::new(Full::new(all)), places).into_body();
         assert_eq!(body.size_hint().exact(), Some(3 * PART as u64 + 1));
@@ -107,7 +107,7 @@ mod tests {
     // Holds B-158.
     #[tokio::test]
     async fn a_client_that_takes_too_long_over_a_reply_is_ended() {
-        let places = Permits::default().memory(Caller::Peer(1)).await.unwrap();
+        let places = Permits::default().memory(UserId::from_bytes([1; 16])).await.unwrap();
         let mut held = Held {
             body: Full::new(Bytes::from("x")),
             rest: Bytes::new(),

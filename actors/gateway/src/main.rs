@@ -6,6 +6,7 @@ mod agents;
 mod answer;
 mod anthropic;
 mod app_state;
+mod connection;
 mod door;
 mod events;
 mod figures;
@@ -26,6 +27,7 @@ mod readiness;
 mod relay;
 mod routes;
 mod scope;
+mod shares;
 mod steer;
 
 use std::process::ExitCode;

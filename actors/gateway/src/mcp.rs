@@ -52,7 +52,7 @@ pub(crate) async fn serve(
     let place = Place { project: project(parts.uri.query().unwrap_or_default())? };
     let bound = app.max_body();
     let mut bytes = Vec::from(body::read(bound, &parts.headers, body).await?);
-    let places = app.permits.memory(who.caller).await?;
+    let places = app.permits.memory(who.holder.user).await?;
     if let Err(refusal) = read_message(&mut bytes) {
         return Ok(refused(&refusal));
     }

@@ -3,6 +3,7 @@
 
 use crate::anthropic;
 use crate::app_state::AppState;
+use crate::connection::Connection;
 use crate::fault::{Dialect, Fault, Kind};
 use crate::guard::{self, Via, Who};
 use crate::lock::lock;
@@ -118,19 +119,23 @@ async fn admitted(app: &AppState, parts: &mut Parts) -> Result<Option<Response>,
         return preflight(app, &parts.headers).map(Some);
     }
     let who = guard::admit(app, via, parts).await?;
+    if let Some(connection) = parts.extensions.get::<Connection>() {
+        connection.admitted(&who.holder);
+    }
     parts.extensions.insert(who);
     Ok(None)
 }
 
 /// Room for the body, for as long as it is answered. One that does not say how long it is may be as long as any.
 fn room(app: &AppState, parts: &Parts) -> Result<Option<Permit>, Fault> {
-    if parts.method != Method::POST {
+    // A request without a client is one whose body nobody reads.
+    let Some(who) = parts.extensions.get::<Who>().filter(|_| parts.method == Method::POST) else {
         return Ok(None);
-    }
+    };
     let said = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let said = said.filter(|_| !parts.headers.contains_key(header::TRANSFER_ENCODING));
     let length = said.and_then(|length| length.parse::<usize>().ok()).unwrap_or(usize::MAX);
-    app.permits.body(length.min(app.max_body()))
+    app.permits.body(&who.holder, length.min(app.max_body()))
 }
 
 /// A browser asks before a page may: it sends no key then, so only what is configured for all keys can be allowed.

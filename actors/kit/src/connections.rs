@@ -31,11 +31,11 @@ pub enum NoPlace {
 
 /// The slots, and their holders.
 pub struct Connections<P> {
-    room: Room,
     state: Rc<RefCell<State<P>>>,
 }
 
 struct State<P> {
+    room: Room,
     next: u64,
     /// By age, since the numbers grow.
     open: std::collections::BTreeMap<u64, Open<P>>,
@@ -63,6 +63,21 @@ impl<P> Slot<P> {
     }
 }
 
+impl<P: Copy + Eq + Hash> Slot<P> {
+    /// The sender of this connection is known by now as this peer, for whom it counts from then on. Where the peer has as many
+    /// connections as it may have, this one stays as it was: it is served, and gives way before those whose sender is known.
+    pub fn identified_as(&self, peer: P, privileged: bool) {
+        let mut state = self.state.borrow_mut();
+        let theirs = state.open.iter().filter(|(number, open)| **number != self.number && open.peer == peer);
+        if theirs.count() >= state.room.each {
+            return;
+        }
+        if let Some(open) = state.open.get_mut(&self.number) {
+            (open.peer, open.privileged, open.known) = (peer, privileged, true);
+        }
+    }
+}
+
 impl<P> Drop for Slot<P> {
     fn drop(&mut self) {
         self.state.borrow_mut().open.remove(&self.number);
@@ -73,8 +88,8 @@ impl<P: Copy + Eq + Hash> Connections<P> {
     /// No connection yet.
     #[must_use]
     pub fn new(room: Room) -> Self {
-        let state = State { next: 0, open: std::collections::BTreeMap::new() };
-        Self { room, state: Rc::new(RefCell::new(state)) }
+        let state = State { room, next: 0, open: std::collections::BTreeMap::new() };
+        Self { state: Rc::new(RefCell::new(state)) }
     }
 
     /// A slot for a connection of this peer, and a receiver that fires when another connection takes the slot. The
@@ -85,11 +100,11 @@ impl<P: Copy + Eq + Hash> Connections<P> {
     pub fn enter(&self, peer: P, privileged: bool) -> Result<(Slot<P>, oneshot::Receiver<()>), NoPlace> {
         let mut state = self.state.borrow_mut();
         let mine = state.open.values().filter(|open| open.peer == peer).count();
-        if mine >= self.room.each {
+        if mine >= state.room.each {
             let oldest = state.oldest(|open| open.peer == peer && !open.known);
             let Some(number) = oldest else { return Err(NoPlace::Yours(mine)) };
             state.close(number);
-        } else if !self.fits(&state, privileged) {
+        } else if !state.fits(privileged) {
             let Some(number) = state.to_give_way(mine) else { return Err(NoPlace::All(state.open.len())) };
             state.close(number);
         }
@@ -100,15 +115,15 @@ impl<P: Copy + Eq + Hash> Connections<P> {
         drop(state);
         Ok((Slot { number, state: Rc::clone(&self.state) }, closed))
     }
-
-    fn fits(&self, state: &State<P>, privileged: bool) -> bool {
-        let others = state.open.values().filter(|open| !open.privileged).count();
-        let most_of_others = self.room.total.saturating_sub(self.room.reserve);
-        state.open.len() < self.room.total && (privileged || others < most_of_others)
-    }
 }
 
 impl<P: Copy + Eq + Hash> State<P> {
+    fn fits(&self, privileged: bool) -> bool {
+        let others = self.open.values().filter(|open| !open.privileged).count();
+        let most_of_others = self.room.total.saturating_sub(self.room.reserve);
+        self.open.len() < self.room.total && (privileged || others < most_of_others)
+    }
+
     fn oldest(&self, which: impl Fn(&Open<P>) -> bool) -> Option<u64> {
         self.open.iter().find(|(_, open)| which(open)).map(|(number, _)| *number)
     }
@@ -184,6 +199,27 @@ mod tests {
         assert!(held[0].1.try_recv().is_ok(), "the oldest of the peer with most unknown ones");
         assert!(held.iter_mut().skip(1).all(|(_, closed)| closed.try_recv().is_err()));
         drop(new);
+    }
+
+    // Holds B-201.
+    #[test]
+    fn a_peer_recognised_later_counts_for_itself_and_yields_to_no_stranger() {
+        let connections = Connections::new(Room { total: 4, each: 2, reserve: 0 });
+        let mut known: Vec<_> = (0..2)
+            .map(|_| {
+                let (slot, closed) = connections.enter(0, false).unwrap();
+                slot.identified_as(9, false);
+                (slot, closed)
+            })
+            .collect();
+        // One more of the same sender is over that sender's share, and so gives way like a stranger's.
+        let (third, mut third_closed) = connections.enter(0, false).unwrap();
+        third.identified_as(9, false);
+        let mut strangers: Vec<_> = (0..6).map(|peer| connections.enter(peer % 2, false).unwrap()).collect();
+        assert!(known.iter_mut().all(|(_, closed)| closed.try_recv().is_err()));
+        assert!(third_closed.try_recv().is_ok());
+        let open = strangers.iter_mut().filter_map(|(_, closed)| closed.try_recv().err()).count();
+        assert_eq!(open, 2, "strangers have the places that are left");
     }
 
     #[test]

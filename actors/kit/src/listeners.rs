@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 /// The descriptors that agentd handed over.
 #[derive(Debug)]
 pub struct Listeners {
-    /// The peer is known from the kernel: `peer_cred` of the accepted connection.
-    pub unix: UnixListener,
+    /// The peer is known from the kernel: `peer_cred` of the accepted connection. None for a process whose row has TCP alone.
+    pub unix: Option<UnixListener>,
     /// TCP on loopback, where it is configured. `TCP_NODELAY` is the one option that its row may set on an accepted
     /// connection.
     pub tcp: Option<TcpListener>,
@@ -21,7 +21,7 @@ pub struct Listeners {
 /// The reason why there is no listener.
 #[derive(Debug, thiserror::Error)]
 pub enum NoListener {
-    /// agentd handed over no Unix socket.
+    /// agentd handed over none.
     #[error("agentd handed over no listener")]
     Missing,
     /// The event loop does not accept it.
@@ -61,15 +61,15 @@ impl Handed {
 
     pub(crate) async fn all(&self) -> Result<Listeners, NoListener> {
         self.all.notified().await;
-        let unix = self.unix.take().ok_or(NoListener::Missing)?;
-        let unix = std::os::unix::net::UnixListener::from(unix);
-        unix.set_nonblocking(true)?;
+        let unix = self.unix.take().map(std::os::unix::net::UnixListener::from);
         let tcp = self.tcp.take().map(std::net::TcpListener::from);
-        if let Some(tcp) = &tcp {
-            tcp.set_nonblocking(true)?;
+        if unix.is_none() && tcp.is_none() {
+            return Err(NoListener::Missing);
         }
+        unix.as_ref().map(|unix| unix.set_nonblocking(true)).transpose()?;
+        tcp.as_ref().map(|tcp| tcp.set_nonblocking(true)).transpose()?;
         Ok(Listeners {
-            unix: UnixListener::from_std(unix)?,
+            unix: unix.map(UnixListener::from_std).transpose()?,
             tcp: tcp.map(TcpListener::from_std).transpose()?,
         })
     }

@@ -17,7 +17,7 @@ use books::{Books, Hold, Order};
 use ipc_proto::List;
 use ipc_proto::config::Budget;
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelError, ModelName, Payer, Per, Usage, UsageRow};
-pub(crate) use price::Tariff;
+pub(crate) use price::{Tariff, cost};
 use scope::Account;
 use std::cell::Cell;
 use std::path::Path;

@@ -9,6 +9,7 @@ use crate::port::Port;
 use crate::state::RouterState;
 use crate::state::effects::{Effect, Recorded, ScanJob};
 use crate::state::moment::Moment;
+use crate::state::requests::CodedAnswer;
 use ipc_proto::ids::TurnId;
 use ipc_proto::scanner::Verdict;
 use kit::Mailbox;
@@ -35,6 +36,8 @@ pub(crate) enum Message {
     Recorded(Recorded, bool),
     /// The scanner has judged a message, or could not.
     Scanned(ScanJob, Option<Verdict>),
+    /// Credproxy has compared a code, or could not.
+    Verified(Box<CodedAnswer>, Option<bool>),
     /// agentd reports a live runner.
     RunnerAlive(TurnId),
     /// agentd has reported all live runners.
@@ -82,6 +85,7 @@ impl Message {
             Self::Channels(_) => "channel",
             Self::Recorded(..) => "recorded",
             Self::Scanned(..) => "scanned",
+            Self::Verified(..) => "verified",
             Self::RunnerAlive(_) | Self::RunnersKnown | Self::RunnerEnded(..) => "runner",
             Self::Disk(_) => "disk",
             Self::Tick => "tick",
@@ -103,6 +107,7 @@ impl RouterState {
             Message::Channels(request) => self.channels_request(request),
             Message::Recorded(what, recorded) => self.recorded(what, recorded),
             Message::Scanned(job, verdict) => self.scanned(&job, verdict.as_ref()),
+            Message::Verified(answer, holds) => self.code_verified(*answer, holds),
             Message::RunnerAlive(turn) => self.runner_alive(turn),
             Message::RunnersKnown => self.runners_known(),
             Message::RunnerEnded(turn, how, code) => self.runner_ended(turn, how, code),

@@ -5,7 +5,7 @@
 
 use crate::events::About;
 use crate::state::RouterState;
-use crate::state::approvals::StatePort;
+use crate::state::approvals::{AnswerPoll, AnsweredPort, Questions};
 use crate::state::effects::Recorded;
 use crate::state::moment::PAUSE;
 use crate::store::{Asked, Settled, StoreFault, Waiting};
@@ -67,13 +67,27 @@ impl RouterState {
         Ok(())
     }
 
-    /// Answers with the state of a question of this turn: at once if it is settled, else when it is.
-    pub(crate) fn answer_of(&mut self, turn: TurnId, id: ApprovalId, port: StatePort) {
+    /// Answers with the first of these questions of the turn that is settled: at once if one is, else when one is.
+    pub(crate) fn first_answer(&mut self, turn: TurnId, ids: Questions, port: AnsweredPort) {
         self.renew_lease(turn);
-        match self.state_of(turn, id) {
-            Ok(State::Pending) => self.approvals.wait(id, turn, port),
+        match self.first_settled(turn, &ids) {
+            Ok(None) => self.approvals.wait(AnswerPoll { turn, ids, port }),
             settled => drop(port.send(settled)),
         }
+    }
+
+    fn first_settled(
+        &self,
+        turn: TurnId,
+        ids: &Questions,
+    ) -> Result<Option<(ApprovalId, State)>, RouterError> {
+        for id in ids.iter() {
+            let state = self.state_of(turn, *id)?;
+            if state != State::Pending {
+                return Ok(Some((*id, state)));
+            }
+        }
+        Ok(None)
     }
 
     fn state_of(&self, turn: TurnId, id: ApprovalId) -> Result<State, RouterError> {
@@ -190,8 +204,8 @@ impl RouterState {
 
     /// Answers the calls that wait for this question if it is settled; else they go on waiting.
     pub(crate) fn wake_asker(&mut self, id: ApprovalId) {
-        for (turn, port) in self.approvals.take_waiting(id) {
-            self.answer_of(turn, id, port);
+        for AnswerPoll { turn, ids, port } in self.approvals.take_waiting(id) {
+            self.first_answer(turn, ids, port);
         }
     }
 

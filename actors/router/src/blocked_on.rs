@@ -50,7 +50,7 @@ fn blocked_on(live: &Live, low: bool) -> List<Name, 8> {
         Phase::Running(_) => &["gate"],
     };
     let disk = (low && matches!(live.phase, Phase::Queued)).then_some(DISK);
-    let away = match (&live.phase, live.postponed.as_ref().map(|postponed| &postponed.obstacle)) {
+    let away = match (&live.phase, live.postponed.as_ref().filter(|it| !it.over).map(|it| &it.obstacle)) {
         (Phase::Queued, Some(Obstacle::Process(name))) => Some(name.as_str()),
         _ => None,
     };

@@ -2,19 +2,18 @@
 //! pairings and the cursor are durable in one commit. Then the platform is acknowledged.
 
 use crate::channel_accounts::Channel;
+use crate::channel_outbox::talk;
 use crate::channel_sessions::{session_base, submission};
 use crate::channels::admission::{self, Decision};
 use crate::channels::commands::{self, Command};
+use crate::channels::loops::{Heard, PAUSE};
 use crate::state::RouterState;
 use crate::state::effects::{Effect, PendingRequest, Recorded};
-use crate::state::requests::AnswerPort;
-use crate::store::{Arrival, Choice};
+use crate::state::requests::{AnswerPort, CodedAnswer};
+use crate::store::{Arrival, DAY_MS};
 use crate::submit::StoredMessage;
-use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::channel::{
-    Admitted, BATCH, Batch, ChannelError, Conversation, ConversationKind, DropReason, Inbound,
-};
+use ipc_proto::channel::{Admitted, BATCH, Batch, ChannelError, ConversationKind, DropReason, Inbound};
 use ipc_proto::ids::UserId;
 use ipc_proto::router::{End, RouterError};
 use ipc_proto::{List, Text};
@@ -22,9 +21,7 @@ use manifest::Process;
 use sha2::{Digest, Sha256};
 
 /// Answers of one conversation, and of one account, that may wait to be sent.
-const WAITING: (u32, u32) = (4096, 256);
-/// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
+pub(crate) const WAITING: (u32, u32) = (4096, 256);
 
 /// A batch while it is stored.
 #[derive(Default)]
@@ -33,8 +30,8 @@ pub(crate) struct Progress {
     pub(crate) stored: Vec<StoredMessage>,
     /// Messages of it that a later one of it stops, durably, with the note of the stop.
     pub(crate) stopped: Vec<(i64, String)>,
-    /// Answers to questions that came in it, with the conversation of each.
-    answers: Vec<(Choice, Reply, Conversation)>,
+    /// Answers to questions that came in it, each with the code of six digits that came with it.
+    answers: Vec<(CodedAnswer, Option<Text<16>>)>,
     /// Effects before it.
     effects: usize,
 }
@@ -51,8 +48,9 @@ impl RouterState {
         if self.store.account(&channel.name)?.paused {
             return Err(ChannelError::Paused);
         }
+        // While owners find room in the queue, the messages of a batch are looked at one by one.
         let total = usize::try_from(self.config.queue_total).unwrap_or(usize::MAX);
-        if self.disk_has_room().is_err() || self.lanes.waiting() + batch.messages.len() > total.max(BATCH) {
+        if self.disk_has_room().is_err() || self.lanes.waiting() >= total {
             return Err(ChannelError::Busy { retry_s: 5 });
         }
         let users = self.people.ids();
@@ -78,9 +76,8 @@ impl RouterState {
                 for (seq, note) in progress.stopped {
                     self.end_as_decided(seq, End::Cancelled, &note, true, None);
                 }
-                for (choice, reply, conversation) in progress.answers {
-                    let port = AnswerPort::Chat(channel.name.clone(), conversation);
-                    self.answer_by_choice(&choice, reply, port);
+                for (answer, digits) in progress.answers {
+                    self.answer_with_code(&channel, answer, digits);
                 }
                 self.wake_channel(&channel.name);
                 Ok(List::clip(fates))
@@ -131,6 +128,12 @@ impl RouterState {
         let Some(identity) = channel.rules.platform.identity(&channel.account, &inbound.sender.id) else {
             return Ok(self.drop_inbound(channel, inbound, DropReason::Empty));
         };
+        if let Some(from) = &inbound.moved_from
+            && self.move_group(channel, from, &inbound.conversation)?
+            && inbound.parts.is_empty()
+        {
+            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+        }
         let group = match inbound.conversation.kind {
             ConversationKind::Group => self.group_rule(channel, &inbound.conversation.id)?,
             ConversationKind::Direct => None,
@@ -153,9 +156,11 @@ impl RouterState {
         if !self.channels.rates.admit(&identity, self.now.at) {
             return self.too_many(channel, inbound, DropReason::TooMany, "You write faster than I may read.");
         }
+        if self.goes_round(channel, inbound)? {
+            return Ok(self.drop_inbound(channel, inbound, DropReason::Loop));
+        }
         if let Some(code) = link {
-            self.link_by_code(channel, &inbound.conversation, &identity, &code)?;
-            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+            return self.try_link(channel, inbound, &identity, &code);
         }
         let user = match (decision, known) {
             (Decision::User, Some((user, _))) => Some(user),
@@ -165,7 +170,7 @@ impl RouterState {
             }
             (Decision::Guest, _) => self.admit_guest(channel, "guest", &identity)?,
             (Decision::Group, _) => {
-                let group = format!("{}:{}", channel.name, inbound.conversation.id);
+                let group = format!("{}:{}", channel.name, self.first_id(channel, &inbound.conversation.id)?);
                 self.admit_guest(channel, "group", &group)?
             }
             _ => return Ok(self.drop_inbound(channel, inbound, DropReason::NotAdmitted)),
@@ -174,6 +179,43 @@ impl RouterState {
             Some(user) => self.store_admitted(channel, inbound, user, progress),
             None => self.too_many(channel, inbound, DropReason::TooMany, "No more for today."),
         }
+    }
+
+    /// Links a sender by the code of a link, for as long as they may try codes.
+    fn try_link(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        identity: &Text<256>,
+        code: &str,
+    ) -> Result<Admitted, ChannelError> {
+        if !self.channels.rates.may_try_code(identity, self.now.at) {
+            return Ok(self.drop_inbound(channel, inbound, DropReason::TooMany));
+        }
+        self.link_by_code(channel, &inbound.conversation, identity, code)?;
+        self.arrived(channel, inbound, None).map(|()| Admitted::Command)
+    }
+
+    /// Returns true if the conversation is paused because it goes back and forth faster than people write. The pause is an alert, and
+    /// is said once. Commands pass it.
+    fn goes_round(&mut self, channel: &Channel, inbound: &Inbound) -> Result<bool, ChannelError> {
+        if commands::parse(inbound).is_some() {
+            return Ok(false);
+        }
+        let talk = talk(&channel.name, &inbound.conversation);
+        match self.channels.loops.heard(&talk, &inbound.sender.id, self.now.at) {
+            Heard::GoesOn => return Ok(false),
+            Heard::Paused => return Ok(true),
+            Heard::Pauses => {}
+        }
+        let minutes = PAUSE.as_secs() / 60;
+        let why = format!("loop: a peer answers within 2 s, over 5 times in 60 s; paused for {minutes} min");
+        let event = Event::new(Action::Alert, Result3::Blocked).about(&channel.name).because(&why);
+        self.record(event, Recorded::Nothing);
+        let text =
+            format!("Your messages come faster than I can be read: I pause here for {minutes} minutes.");
+        self.send_notice(&channel.name, &inbound.conversation, None, &text)?;
+        Ok(true)
     }
 
     /// A guest of an account, who has a share of its day; `None` if that is used up.
@@ -195,34 +237,50 @@ impl RouterState {
         user: UserId,
         progress: &mut Progress,
     ) -> Result<Admitted, ChannelError> {
-        if let Some(Command::Approval(reply, code)) = commands::parse(inbound) {
-            match self.coded_choice(channel, inbound, reply, &code.unwrap_or_default())? {
-                Some(choice) => progress.answers.push((choice, reply, inbound.conversation.clone())),
-                None => {
-                    let text = "No question waits here for this code.";
-                    self.send_notice(&channel.name, &inbound.conversation, Some(&inbound.message), text)?;
+        match commands::parse(inbound) {
+            None => return self.store_message(channel, inbound, user, progress),
+            Some(Command::Approval(reply, code, digits)) => {
+                match self.coded_choice(channel, inbound, reply, &code.unwrap_or_default())? {
+                    Some(choice) => {
+                        let port = AnswerPort::Chat(channel.name.clone(), inbound.conversation.clone());
+                        progress.answers.push((CodedAnswer { choice, reply, port }, digits));
+                    }
+                    None => {
+                        let text = "No question waits here for this code.";
+                        self.send_notice(&channel.name, &inbound.conversation, Some(&inbound.message), text)?;
+                    }
                 }
             }
-            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
+            Some(command) => self.chat_command(channel, inbound, user, &command, progress)?,
         }
-        if let Some(command) = commands::parse(inbound) {
-            self.chat_command(channel, inbound, user, &command, progress)?;
-            return self.arrived(channel, inbound, None).map(|()| Admitted::Command);
-        }
+        self.arrived(channel, inbound, None).map(|()| Admitted::Command)
+    }
+
+    /// Stores a message for an agent, as long as its conversation has room for the answer.
+    fn store_message(
+        &mut self,
+        channel: &Channel,
+        inbound: &Inbound,
+        user: UserId,
+        progress: &mut Progress,
+    ) -> Result<Admitted, ChannelError> {
         let (all, here) = self.store.open_deliveries(&channel.name, &inbound.conversation)?;
         if all >= WAITING.0 || here >= WAITING.1 {
             return self.too_many(channel, inbound, DropReason::Busy, "Too many answers wait to be sent.");
         }
+        let taken = self.taken_files(channel, inbound)?;
         // A second try is for a session that was ended or has another agent: the conversation goes on in a new one.
         let mut shows_images = true;
         for _ in 0..3 {
             let session = self.channel_session(channel, &inbound.conversation, user)?;
-            let submission = submission(channel, inbound, user, session, shows_images);
+            let submission = submission(channel, inbound, user, session, (&taken, shows_images));
             match self.store_submission(&submission, None, None, &progress.stored) {
                 Ok(stored) => {
                     let (message, turn, seq) = (stored.head.id, stored.head.turn, stored.head.seq);
                     progress.stored.push(stored);
                     self.arrived(channel, inbound, Some(seq))?;
+                    self.name_files(seq, &taken)?;
+                    self.tell_missed(channel, inbound)?;
                     return Ok(Admitted::Accepted { message, turn });
                 }
                 Err(RouterError::SessionOver | RouterError::Taken) => {
@@ -282,11 +340,16 @@ impl RouterState {
     /// Drops a message. That is on the record once an hour for each sender and reason, by a hash and without its text.
     fn drop_inbound(&mut self, channel: &Channel, inbound: &Inbound, reason: DropReason) -> Admitted {
         self.channels.count_dropped(&channel.name, reason);
-        let sender = &inbound.sender.id;
-        let notable =
-            !matches!(reason, DropReason::Edit | DropReason::NotMentioned) && !inbound.sender.itself;
+        if !matches!(reason, DropReason::Edit | DropReason::NotMentioned) && !inbound.sender.itself {
+            self.record_dropped(channel, &inbound.sender.id, reason);
+        }
+        Admitted::Dropped(reason)
+    }
+
+    /// Puts on the record that a sender was dropped, once an hour for each reason.
+    pub(crate) fn record_dropped(&mut self, channel: &Channel, sender: &str, reason: DropReason) {
         let record = format!("record {}", reason.name());
-        if notable && self.channels.once(&channel.name, &record, sender, self.now.at) {
+        if self.channels.once(&channel.name, &record, sender, self.now.at) {
             let mut event = Event::new(Action::SenderDropped, Result3::Blocked)
                 .about(&channel.name)
                 .because(reason.name());
@@ -294,7 +357,6 @@ impl RouterState {
             event.hash = Some(Sha256::digest(identity.as_bytes()).into());
             self.record(event, Recorded::Nothing);
         }
-        Admitted::Dropped(reason)
     }
 }
 

@@ -33,7 +33,7 @@ impl RouterState {
     /// The account of this name, if the calling process serves its platform.
     pub(crate) fn own_channel(&self, caller: Process, account: &str) -> Result<Channel, ChannelError> {
         let channel = self.channel_of(account)?;
-        let own = channel.rules.platform.process() == Some(caller);
+        let own = channel.rules.platform.process() == caller;
         if own { Ok(channel) } else { Err(ChannelError::NoChannel) }
     }
 
@@ -92,7 +92,9 @@ impl RouterState {
     pub(crate) fn channel_view(&self, account: &str) -> Result<ChannelView, ChannelError> {
         let (info, channel) = (self.channel_info(account)?, self.channel_of(account)?);
         let (waiting, unknown) = self.store.delivery_counts(&channel.name)?;
+        let pairings = self.store.pairings_pending(&channel.name, self.now.ms)?.len();
         let state = self.channels.get(&channel.name);
+        let health = state.and_then(|state| state.health.as_ref());
         let dropped = state.map(|state| &state.dropped).into_iter().flatten();
         let configured = channel
             .rules
@@ -104,10 +106,15 @@ impl RouterState {
             dm: Name::clip(channel.rules.dm.name()),
             waiting,
             unknown,
-            pairings: self.store.pairings_pending(&channel.name, self.now.ms)?,
+            pairings: u32::try_from(pairings).unwrap_or(u32::MAX),
             malformed: state.map(|state| state.malformed).unwrap_or_default(),
             dropped: List::clip(dropped.map(|(reason, count)| (Name::clip(reason.name()), *count))),
             groups: List::clip(configured.chain(self.store.groups(&channel.name)?)),
+            trouble: health.map(|health| health.trouble).unwrap_or_default(),
+            clock_s: health.and_then(|health| health.clock_s),
+            secret: Name::clip(&channel.rules.secret),
+            hosts: List::clip(channel.rules.hosts.iter().map(|host| Text::clip(host))),
+            approve_code: channel.rules.approve_code.is_some(),
         })
     }
 
@@ -117,7 +124,8 @@ impl RouterState {
         channel: &Channel,
         group: &str,
     ) -> Result<Option<GroupRule>, ChannelError> {
-        if channel.rules.groups.iter().any(|id| id == group) {
+        let first = self.first_id(channel, group)?;
+        if channel.rules.groups.iter().any(|id| id == group || *id == first) {
             return Ok(Some(configured_rule(&channel.rules)));
         }
         Ok(self.store.group(&channel.name, group)?)

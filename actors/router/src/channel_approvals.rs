@@ -3,11 +3,12 @@
 
 use crate::channel_accounts::Channel;
 use crate::channel_replies::press_answer;
-use crate::channels::question::{self, May};
+use crate::channels::question::{self, May, Way};
 use crate::channels::{self, codes};
 use crate::port::ChannelPort;
 use crate::state::RouterState;
-use crate::state::requests::{AnswerPort, AnswerRequest};
+use crate::state::effects::Effect;
+use crate::state::requests::{AnswerPort, AnswerRequest, CodedAnswer};
 use crate::store::{Choice, Head, NewChoice, NewDelivery, StoreFault, Tx};
 use ipc_proto::approval::{ApprovalInfo, Question, Reply, State};
 use ipc_proto::channel::{ChannelError, Conversation, ConversationKind, Inbound, Press, PressAnswer};
@@ -25,6 +26,8 @@ pub(crate) struct ShownQuestion {
     approval: ApprovalId,
     hash: [u8; 32],
     may: May,
+    /// True if yes is said by a command alone: it needs a code of six digits, or the platform has no buttons.
+    typed: bool,
     text: String,
     /// The nonces of its buttons: for yes and for no.
     nonces: [[u8; 16]; 2],
@@ -35,7 +38,7 @@ impl ShownQuestion {
     /// Puts it into the outbox, with the choices that its person has.
     pub(crate) fn store(&self, tx: &Tx<'_>, now_ms: u64) -> Result<(), StoreFault> {
         tx.forget_choices()?;
-        tx.add_delivery(&NewDelivery {
+        let delivery = tx.add_delivery(&NewDelivery {
             channel: &self.channel,
             conversation: &self.conversation,
             message: None,
@@ -48,12 +51,14 @@ impl ShownQuestion {
         let [yes, no] = &self.nonces;
         let code = codes::hash(&self.code);
         let choices: &[(&[u8], Reply)] = match self.may {
+            May::Both if self.typed => &[(no, Reply::Deny), (&code, Reply::Once)],
             May::Both => &[(yes, Reply::Once), (no, Reply::Deny), (&code, Reply::Once)],
             May::Deny => &[(no, Reply::Deny), (&code, Reply::Deny)],
             May::Nothing => &[],
         };
         choices.iter().try_for_each(|(nonce, reply)| {
             tx.add_choice(&NewChoice {
+                delivery,
                 nonce,
                 channel: &self.channel,
                 conversation: &self.conversation,
@@ -83,6 +88,11 @@ impl RouterState {
         };
         let Some(may) = may(channel.rules.approve, role, question) else { return Ok(None) };
         let code = codes::pairing();
+        let way = Way {
+            buttons: channel.rules.platform.has_buttons(),
+            digits: channel.rules.approve_code.is_some(),
+            mark: channel.rules.platform.command_mark(),
+        };
         Ok(Some(ShownQuestion {
             channel: channel.name,
             conversation: arrival.conversation,
@@ -90,7 +100,8 @@ impl RouterState {
             approval: question.id,
             hash: question.hash,
             may,
-            text: question::text(question, may, &code, self.now.ms),
+            typed: way.digits || !way.buttons,
+            text: question::text(question, may, (&code, way), self.now.ms),
             nonces: [codes::nonce(), codes::nonce()],
             code,
         }))
@@ -132,7 +143,9 @@ impl RouterState {
         };
         let message = self.store.last_message(choice.delivery)?;
         let there = message.as_deref() == Some(press.message.as_str());
-        let may = there && may_take(&channel, &press.sender.id, &choice);
+        // A press carries no code of six digits.
+        let typed = channel.rules.approve_code.is_some() && choice.reply != Reply::Deny;
+        let may = there && !typed && may_take(&channel, &press.sender.id, &choice);
         Ok(may.then_some((channel, choice)))
     }
 
@@ -149,6 +162,44 @@ impl RouterState {
         Ok(found.filter(|choice| {
             (reply == Reply::Deny || choice.reply == reply) && may_take(channel, &inbound.sender.id, choice)
         }))
+    }
+
+    /// Answers a question by a choice that was taken by a command; a yes once its code of six digits holds, where the account needs one.
+    pub(crate) fn answer_with_code(
+        &mut self,
+        channel: &Channel,
+        answer: CodedAnswer,
+        digits: Option<Text<16>>,
+    ) {
+        let needed = channel.rules.approve_code.as_ref().filter(|_| answer.reply != Reply::Deny);
+        match (needed, digits) {
+            (None, _) => self.answer_by_choice(&answer.choice, answer.reply, answer.port),
+            (Some(_), None) => {
+                self.say(answer.port, "Nothing is approved: write the six digits behind the code.")
+            }
+            (Some(secret), Some(digits)) => {
+                let (account, secret) = (channel.account.clone(), Name::clip(secret));
+                self.effects.push(Effect::Verify { account, secret, digits, then: Box::new(answer) });
+            }
+        }
+    }
+
+    /// Goes on with an answer whose code of six digits holds; one that does not, or could not be compared, approves nothing.
+    pub(crate) fn code_verified(&mut self, answer: CodedAnswer, holds: Option<bool>) {
+        match holds {
+            Some(true) => self.answer_by_choice(&answer.choice, answer.reply, answer.port),
+            Some(false) => self.say(answer.port, "Nothing is approved: the six digits are wrong, or were used before."),
+            None => self.say(
+                answer.port,
+                "Nothing is approved: the six digits could not be compared; `agentctl doctor --channels` says why.",
+            ),
+        }
+    }
+
+    fn say(&mut self, port: AnswerPort, text: &str) {
+        if let AnswerPort::Chat(channel, conversation) = port {
+            self.try_notice(&channel, &conversation, text);
+        }
     }
 
     /// Answers a question by a choice that was taken.

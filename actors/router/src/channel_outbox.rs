@@ -1,6 +1,7 @@
 //! The outbox of messaging platforms: answers become deliveries, each is planned into pieces once, and a piece is `sending`, durably,
 //! before its process is given it. An outcome that nobody can know is `unknown` and is never tried again by itself.
 
+use crate::channel_sending::with_file;
 use crate::channels::question;
 use crate::state::RouterState;
 use crate::state::channels::Claim as Waiting;
@@ -9,10 +10,10 @@ use crate::store::{Delivery, PieceHead, from_sql_id};
 use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
-    Answer, Body, Button, ChannelError, Claim, DeliveryId, DeliveryState, Outcome, PIECES, Piece, PieceId,
-    Work, WorkBatch,
+    Answer, Body, Button, ChannelError, Claim, Conversation, DeliveryId, DeliveryState, Outcome, PIECES,
+    Piece, PieceId, Platform, Work, WorkBatch,
 };
-use ipc_proto::{List, Name, Text};
+use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
 
 /// How long a delivery waits before it expires, ms.
@@ -22,7 +23,7 @@ const RETRY_MS: u64 = 30_000;
 /// How long a piece waits at most that was not sent, ms.
 const LONGEST_MS: u64 = 3_600_000;
 /// Bytes of one batch of work; one more piece may come over it.
-const WORK_BYTES: usize = 2 << 20;
+const WORK_BYTES: usize = 1 << 20;
 /// The caption of the button that has an answer sent again.
 const SEND_AGAIN: &str = "Send the last answer again";
 /// The captions of the buttons below a question.
@@ -72,12 +73,15 @@ impl RouterState {
 
     /// The work of an account. Pieces are `sending` when this returns.
     fn work(&mut self, channel: &Name, life: i64, holding: &[PieceId]) -> Result<WorkBatch, ChannelError> {
+        if let Some(number) = self.channels.take_check(channel) {
+            return Ok(List::clip([Work::Check(number)]));
+        }
         if !self.store.has_open_deliveries(channel)? || self.store.account(channel)?.paused {
             return Ok(WorkBatch::default());
         }
-        self.settle_lost(channel, life, holding)?;
+        let mut works = self.settle_lost(channel, life, holding)?;
         self.expire_deliveries(channel)?;
-        let (mut works, mut bytes) = (Vec::new(), 0);
+        let mut bytes = 0;
         for id in self.store.first_deliveries(channel)? {
             if works.len() >= WORKS || bytes >= WORK_BYTES {
                 break;
@@ -95,17 +99,40 @@ impl RouterState {
     }
 
     /// Pieces that were given out and are in nobody's hands: those that this life never got are given out again, those of a life
-    /// that is over may have been sent.
-    fn settle_lost(&mut self, channel: &Name, life: i64, holding: &[PieceId]) -> Result<(), ChannelError> {
+    /// that is over may have been sent. Where the platform takes ids they are sent again; where it can be read they are looked for, and
+    /// stay those of the earlier life until they have an outcome.
+    fn settle_lost(
+        &mut self,
+        channel: &Name,
+        life: i64,
+        holding: &[PieceId],
+    ) -> Result<Vec<Work>, ChannelError> {
+        let platform = channel.split_once(':').and_then(|(platform, _)| Platform::named(platform));
+        let sends_once = platform.is_some_and(Platform::sends_once);
+        let finds = platform.is_some_and(Platform::finds_sent);
         let sending = self.store.sending(channel)?;
+        let mut works = Vec::new();
         for (piece, given) in sending.into_iter().filter(|(piece, _)| !holding.contains(piece)) {
-            if given == life {
-                self.store.commit(|tx| tx.put_piece_back(piece, 0, false))?;
+            if given == life || sends_once {
+                self.store.commit(|tx| tx.put_piece_back(piece, 0, given != life))?;
+            } else if finds {
+                works.extend(self.lost_piece(channel, piece)?.map(Work::Find));
             } else {
                 self.settle_unknown(channel, piece)?;
             }
         }
-        Ok(())
+        works.truncate(WORKS);
+        Ok(works)
+    }
+
+    /// A piece that an earlier life of its process was given.
+    fn lost_piece(&mut self, channel: &Name, piece: PieceId) -> Result<Option<Claim>, ChannelError> {
+        let Some(delivery) = self.store.delivery(channel, piece.delivery)? else { return Ok(None) };
+        let heads = self.store.pieces(piece.delivery)?;
+        match heads.into_iter().find(|head| head.number == piece.number) {
+            Some(head) => self.claim_of(&delivery, head).map(Some),
+            None => Ok(None),
+        }
     }
 
     fn settle_unknown(&mut self, channel: &Name, piece: PieceId) -> Result<(), ChannelError> {
@@ -131,26 +158,37 @@ impl RouterState {
     fn next_piece(&mut self, delivery: &Delivery, life: i64) -> Result<Option<Claim>, ChannelError> {
         let pieces = self.store.pieces(delivery.id)?;
         let next = pieces.into_iter().find(|piece| piece.state != DeliveryState::Sent);
-        let Some(PieceHead { number, state, attempt, after_ms, .. }) = next else { return Ok(None) };
-        if state != DeliveryState::Ready || after_ms > self.now.ms {
-            return Ok(None);
-        }
-        let piece = PieceId { delivery: delivery.id, number };
-        let content = self.store.piece(piece)?.ok_or(ChannelError::NoDelivery)?;
-        self.store.commit(|tx| tx.give_piece(piece, life))?;
+        let due = |head: &PieceHead| head.state == DeliveryState::Ready && head.after_ms <= self.now.ms;
+        let Some(head) = next.filter(due) else { return Ok(None) };
+        let claim = self.claim_of(delivery, head)?;
+        self.store.commit(|tx| tx.give_piece(claim.piece, life))?;
         kit::fault_point!("router.piece.sending");
-        let first = number == 0;
-        let last = number.saturating_add(1) >= delivery.planned;
+        Ok(Some(claim))
+    }
+
+    /// A piece with all that its process needs to send it.
+    fn claim_of(&self, delivery: &Delivery, head: PieceHead) -> Result<Claim, ChannelError> {
+        let piece = PieceId { delivery: delivery.id, number: head.number };
+        let first = head.number == 0;
+        let last = head.number.saturating_add(1) >= delivery.planned;
+        let mut content = self.store.piece(piece)?.ok_or(ChannelError::NoDelivery)?;
+        if let Body::File { bytes, .. } = &mut content.body
+            && delivery.has_file
+            && last
+        {
+            let file = self.store.sent_file(delivery.id)?.ok_or(ChannelError::NoDelivery)?;
+            *bytes = Blob::new(file.bytes).map_err(|_| ChannelError::NoDelivery)?;
+        }
         let buttons = if last { self.buttons(delivery.id)? } else { Vec::new() };
-        Ok(Some(Claim {
+        Ok(Claim {
             piece,
             conversation: delivery.conversation.clone(),
             reply_to: delivery.reply_to.clone().filter(|_| first),
             edits: delivery.edits.clone().filter(|_| first),
             content,
             buttons: List::clip(buttons),
-            attempt,
-        }))
+            attempt: head.attempt,
+        })
     }
 
     /// The buttons below the last piece of a delivery.
@@ -178,6 +216,9 @@ impl RouterState {
         if pieces.is_empty() || delivery.planned > 0 {
             return Err(ChannelError::BadPlan);
         }
+        let file = if delivery.has_file { self.store.sent_file(id)? } else { None };
+        let whole = file.map(|file| with_file(pieces, file.name));
+        let pieces = whole.as_ref().unwrap_or(pieces);
         self.store.commit(|tx| {
             if pieces.len() > question::PIECES {
                 tx.leave_denying(id)?;
@@ -236,20 +277,32 @@ impl RouterState {
         id: &Text<128>,
     ) -> Result<(), ChannelError> {
         let last = piece.number.saturating_add(1) >= delivery.planned;
-        let message = delivery.message.filter(|_| last);
+        let message = delivery.message.filter(|_| last && !delivery.has_file);
         let head = message.map(|seq| self.store.message_at(seq)).transpose()?.flatten();
         let now_ms = self.now.ms;
         self.store.commit(|tx| {
             tx.settle_piece(piece, DeliveryState::Sent, Some(id))?;
             tx.note_sent(channel, now_ms)?;
+            if last && delivery.has_file {
+                tx.drop_sent_bytes(piece.delivery)?;
+            }
             if last { tx.set_delivery(piece.delivery, DeliveryState::Sent, "") } else { Ok(()) }
         })?;
         self.record(sent_event(channel, Result3::Success, "sent"), Recorded::Nothing);
+        if last {
+            self.channels.loops.answered(&talk(channel, &delivery.conversation), self.now.at);
+        }
         if let Some(head) = head {
             self.delivered(&head);
         }
         Ok(())
     }
+}
+
+/// The name of a conversation among those of all accounts.
+pub(crate) fn talk(channel: &str, conversation: &Conversation) -> String {
+    let thread = conversation.thread.as_deref().unwrap_or_default();
+    format!("{channel} {} {thread}", conversation.id)
 }
 
 fn answer(delivery: Delivery) -> Answer {

@@ -2,26 +2,29 @@
 //! reaches any of this, and no model sees a code.
 
 use crate::channel_accounts::Channel;
-use crate::channels::codes;
+use crate::channels::{admission, codes};
 use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::effects::{ChannelRequest, PendingRequest, Recorded};
 use crate::store::{Origin, Pairing, Person};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
-    ChannelError, Conversation, Inbound, LinkCode, PairingInfo, PairingState, Platform,
+    ChannelError, Conversation, DropReason, Inbound, LinkCode, PairingInfo, PairingState, Platform,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::UserId;
 use ipc_proto::router::{UserInfo, is_user_name};
 use ipc_proto::{List, Name, Text};
+use manifest::Process;
 
 /// How long a pairing waits, ms.
 const PAIRING_MS: u64 = 3_600_000;
 /// How long a link's code holds, ms.
 const LINK_MS: u64 = 600_000;
 /// Pairings of one account that may wait.
-const PENDING: u32 = 3;
+const PENDING: usize = 3;
+/// How long a pairing waits at least, ms; then it gives way to another.
+const GIVES_WAY_MS: u64 = 600_000;
 /// Pairings are listed for so long, ms.
 const LISTED_MS: u64 = 86_400_000;
 /// Identities of one user.
@@ -31,7 +34,8 @@ const IDENTITIES: usize = 16;
 pub(crate) type UserPort = ChannelPort<UserInfo>;
 
 impl RouterState {
-    /// A stranger writes: the sender gets a code, once an hour, and nothing of the text is stored.
+    /// A stranger writes: the sender gets a code, one at a time, and nothing of the text is stored. Where as many pairings wait as may,
+    /// the oldest gives way.
     pub(crate) fn ask_pairing(
         &mut self,
         channel: &Channel,
@@ -40,8 +44,15 @@ impl RouterState {
     ) -> Result<(), ChannelError> {
         let now_ms = self.now.ms;
         let earlier = self.store.pairing_of(identity)?;
-        let waits = earlier.is_some_and(|it| it.info.asked_ms.saturating_add(PAIRING_MS) > now_ms);
-        if waits || self.store.pairings_pending(&channel.name, now_ms)? >= PENDING {
+        let waits = earlier.is_some_and(|Pairing { info, .. }| match info.state {
+            PairingState::Pending => info.until_ms > now_ms,
+            _ => info.asked_ms.saturating_add(PAIRING_MS) > now_ms,
+        });
+        let pending = self.store.pairings_pending(&channel.name, now_ms)?;
+        let full = pending.len() >= PENDING;
+        let oldest = pending.into_iter().next().filter(|_| full).map(|oldest| oldest.info);
+        let holds = |info: &PairingInfo| info.asked_ms.saturating_add(GIVES_WAY_MS) > now_ms;
+        if waits || oldest.as_ref().is_some_and(holds) {
             return Ok(());
         }
         let code = codes::pairing();
@@ -54,7 +65,10 @@ impl RouterState {
             until_ms: now_ms.saturating_add(PAIRING_MS),
         };
         let pairing = Pairing { info, conversation: inbound.conversation.clone() };
-        self.store.commit(|tx| tx.put_pairing(&pairing, codes::hash(&code)))?;
+        self.store.commit(|tx| {
+            oldest.iter().try_for_each(|oldest| tx.end_pairing(&oldest.identity, now_ms))?;
+            tx.put_pairing(&pairing, codes::hash(&code))
+        })?;
         let text = format!(
             "I do not know you yet. Give the owner of this host this code within an hour: {code}\n\
              They run: agentctl pairing approve {code} --as NAME"
@@ -86,8 +100,9 @@ impl RouterState {
     ) {
         match self.can_approve(code, &user) {
             Ok((pairing, have)) => {
-                let event =
-                    pairing_event(&pairing, Result3::Success, &format!("approved as {user}, by {by}"));
+                let role = have.as_ref().map_or(role, |person| person.role);
+                let why = format!("approved as {} {user}, by {by}", role.word());
+                let event = pairing_event(&pairing, Result3::Success, &why);
                 let person = have.unwrap_or_else(|| added(user, role));
                 let request = ChannelRequest::PairingApproved {
                     pairing: Box::new(pairing),
@@ -166,6 +181,30 @@ impl RouterState {
         );
     }
 
+    /// Returns true if an account may join a conversation that this sender invites it to. While a link's code waits, anybody may
+    /// invite it: the one who is to send that code is not known yet.
+    pub(crate) fn channel_invited(
+        &mut self,
+        caller: Process,
+        account: &str,
+        sender: &str,
+    ) -> Result<bool, ChannelError> {
+        let channel = self.own_channel(caller, account)?;
+        if self.store.account(&channel.name)?.paused {
+            return Err(ChannelError::Paused);
+        }
+        let Some(identity) = channel.rules.platform.identity(&channel.account, sender) else {
+            return Ok(false);
+        };
+        let known = self.people.by_identity(&identity).map(|person| person.role);
+        let admitted =
+            admission::may_invite(&channel.rules, sender, known) || self.store.link_waits(self.now.ms)?;
+        if !admitted {
+            self.record_dropped(&channel, sender, DropReason::NotAdmitted);
+        }
+        Ok(admitted && self.channels.rates.admit(&identity, self.now.at))
+    }
+
     /// Stores a new code that is on the record.
     pub(crate) fn store_link(&mut self, user: UserId) -> Result<LinkCode, ChannelError> {
         let person = self.people.by_id(user).ok_or(ChannelError::NoUser)?;
@@ -175,7 +214,7 @@ impl RouterState {
         Ok(LinkCode { code, user: name, role, until_ms })
     }
 
-    /// A sender links its own identity by a code. A wrong code counts against every link that is under way.
+    /// A sender links its own identity by a code. A wrong code counts against its sender alone.
     pub(crate) fn link_by_code(
         &mut self,
         channel: &Channel,
@@ -187,7 +226,7 @@ impl RouterState {
         let user = self.store.link(hash, self.now.ms)?;
         let linked = user.and_then(|user| self.can_link(user, identity).ok().map(|()| user));
         let Some(user) = linked else {
-            self.store.commit(|tx| tx.count_wrong_link())?;
+            self.channels.rates.note_wrong_code(identity, self.now.at);
             return self.send_notice(&channel.name, conversation, None, "This code is not valid.");
         };
         self.store.commit(|tx| tx.remove_link(hash))?;

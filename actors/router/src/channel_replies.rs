@@ -2,7 +2,7 @@
 //! as operators see and repeat them.
 
 use crate::channel_accounts::command_event;
-use crate::channels::codes;
+use crate::channels::{self, codes};
 use crate::ending::note_of;
 use crate::port::ChannelPort;
 use crate::state::RouterState;
@@ -64,7 +64,13 @@ impl RouterState {
             return Ok(None);
         }
         let unknown = self.store.unknown_in(&head.channel, &arrival.conversation)?;
+        let buttons = channels::account(&head.channel)
+            .and_then(|account| self.channel_of(account).ok())
+            .is_some_and(|channel| channel.rules.platform.has_buttons());
         let before = match unknown.map(|seq| self.store.message_at(seq)).transpose()?.flatten() {
+            Some(_) if buttons => {
+                "My last answer may not have arrived; the button sends it again.\n\n".to_owned()
+            }
             Some(head) => format!(
                 "My last answer may not have arrived; `agentctl message resend {}` sends it again.\n\n",
                 head.id
@@ -79,7 +85,7 @@ impl RouterState {
             edits: arrival.preview,
             text: format!("{before}{text}"),
             plain_links: finished.label.trust == Trust::Untrusted,
-            offer: unknown.map(|seq| (seq, codes::nonce())),
+            offer: unknown.filter(|_| buttons).map(|seq| (seq, codes::nonce())),
         }))
     }
 
@@ -92,18 +98,17 @@ impl RouterState {
         text: &str,
     ) -> Result<(), ChannelError> {
         let now_ms = self.now.ms;
-        self.store.commit(|tx| {
-            tx.add_delivery(&NewDelivery {
-                channel,
-                conversation,
-                message: None,
-                reply_to,
-                edits: None,
-                text,
-                plain_links: false,
-                now_ms,
-            })
-        })?;
+        let notice = NewDelivery {
+            channel,
+            conversation,
+            message: None,
+            reply_to,
+            edits: None,
+            text,
+            plain_links: false,
+            now_ms,
+        };
+        self.store.commit(|tx| tx.add_delivery(&notice).map(drop))?;
         self.channels.wake_later(channel);
         Ok(())
     }

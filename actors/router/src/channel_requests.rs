@@ -45,6 +45,20 @@ impl RouterState {
             }
             ChannelRequest::Pressed { message, nonce, port } => self
                 .settle(port, recorded, |it| it.store_resend(None, message, Some(nonce)).map(press_answer)),
+            ChannelRequest::Tested { channel, conversation, text, port } => {
+                self.settle(port, recorded, |it| it.store_test(&channel, &conversation, &text));
+            }
+            ChannelRequest::ChatLink { user, channel, conversation } => {
+                let code = if recorded { self.store_link(user) } else { Err(ChannelError::NotDurable) };
+                let text = match code {
+                    Ok(link) => format!(
+                        "Within 10 minutes, send this from your other account, which is {} from then on:\n`/link {}`",
+                        link.user, link.code
+                    ),
+                    Err(_) => "No code could be made; try again later.".to_owned(),
+                };
+                self.try_notice(&channel, &conversation, &text);
+            }
             ChannelRequest::Link { user, port } => self.settle(port, recorded, |it| it.store_link(user)),
             ChannelRequest::Resent { user, message, port } => {
                 self.settle(port, recorded, |it| {

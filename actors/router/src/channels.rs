@@ -4,6 +4,7 @@
 pub(crate) mod admission;
 pub(crate) mod codes;
 pub(crate) mod commands;
+pub(crate) mod loops;
 pub(crate) mod question;
 pub(crate) mod rates;
 

@@ -123,6 +123,7 @@ impl RouterState {
             }
             let seq = tx.accept(&fresh)?;
             tx.link((old.seq, old.id), (seq, message))?;
+            tx.take_over_files(old.seq, seq)?;
             tx.transition(&transition)?;
             Ok(seq)
         })?;

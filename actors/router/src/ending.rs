@@ -10,7 +10,7 @@ use crate::state::effects::Recorded;
 use crate::state::live::{Acceptance, Live, Phase};
 use crate::state::moment::PAUSE;
 use crate::state::pending_end::{EndPort, OnEnd, PendingEnd, reply_to};
-use crate::store::{Decided, StoreFault, Transition};
+use crate::store::{DAY_MS, Decided, StoreFault, Transition};
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::TurnId;
@@ -182,10 +182,11 @@ impl RouterState {
             let open = self.store.open_approvals(head.turn)?;
             self.store.commit(|tx| {
                 tx.insert_outbox(seq, &finished, now_ms)?;
+                tx.count_usage(head.user, now_ms / DAY_MS, &finished.usage)?;
                 if let Some(reply) = &reply {
-                    tx.add_delivery(&reply.delivery(now_ms))?;
+                    let delivery = tx.add_delivery(&reply.delivery(now_ms))?;
                     if let Some((message, nonce)) = reply.offer {
-                        tx.add_button(&reply.channel, &reply.conversation, message, nonce)?;
+                        tx.add_button(delivery, &reply.channel, &reply.conversation, message, nonce)?;
                     }
                     tx.offer_unknown(&reply.channel, &reply.conversation)?;
                 }

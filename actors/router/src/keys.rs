@@ -8,7 +8,9 @@ use crate::state::keys::hash_of;
 use crate::state::people::is_name;
 use crate::state::requests::NewKey;
 use crate::store::Key;
-use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, NO_MODEL, Presented};
+use ipc_proto::api::{
+    Caller, Holder, KEYS, KEYS_OF_OWNERS, KEYS_PER_USER, KeyInfo, KeyScope, NO_MODEL, Presented,
+};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{KeyId, UserId};
@@ -111,12 +113,25 @@ impl RouterState {
             let same = key.user == *user && key.scope == *scope && key.hash == hash;
             return if same { Ok(Some(self.key_info(key))) } else { Err(RouterError::KeyExists) };
         }
-        let living = self.keys.all.iter().filter(|key| key.revoked_ms.is_none()).count();
         // A key that was revoked cannot be used again under another name.
-        if living >= KEYS || self.keys.all.iter().any(|key| key.hash == hash) {
+        if self.keys.all.iter().any(|key| key.hash == hash) {
             return Err(RouterError::KeyExists);
         }
-        Ok(None)
+        self.room_for_key(*user).map(|()| None)
+    }
+
+    /// Fails if there are as many keys as there may be. One user's leave room for other users', and all of theirs for owners'.
+    fn room_for_key(&self, user: UserId) -> Result<(), RouterError> {
+        let living = || self.keys.all.iter().filter(|key| key.revoked_ms.is_none());
+        let (of_user, in_all) =
+            if self.is_owner(user) { (KEYS, KEYS) } else { (KEYS_PER_USER, KEYS - KEYS_OF_OWNERS) };
+        let counts = [(living().filter(|key| key.user == user).count(), of_user), (living().count(), in_all)];
+        match counts.into_iter().find(|(count, bound)| count >= bound) {
+            Some((keys, _)) => {
+                Err(RouterError::TooManyKeys { keys: u32::try_from(keys).unwrap_or(u32::MAX) })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Stores a key whose creation is on the record.

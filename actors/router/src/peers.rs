@@ -2,8 +2,9 @@
 
 use crate::actor::{Message, RouterHandle};
 use crate::state::effects::{Effect, close_frame, deadline_frame, kill_frame, remove_frame};
-use ipc_proto::Text;
-use ipc_proto::scanner::{self, SCAN_BOUND, ScannerClient, Subject, Verdict};
+use ipc_proto::credproxy::{self, CredError, CredproxyClient, Proof, Verdict};
+use ipc_proto::scanner::{self, SCAN_BOUND, ScannerClient, Subject};
+use ipc_proto::{Blob, Name, Text};
 use kit::{Host, Link, Recorder, Supervisor};
 use manifest::command::Ended;
 use std::io::{self, ErrorKind};
@@ -25,12 +26,18 @@ fn host_ends(fault: &io::Error) -> bool {
 pub(crate) struct Peers {
     recorder: Recorder,
     scanner: Link<ScannerClient>,
+    credproxy: Link<CredproxyClient>,
     supervisor: Supervisor,
 }
 
 impl Peers {
     pub(crate) fn of(host: &Host) -> Self {
-        Self { recorder: host.recorder(), scanner: host.link(), supervisor: host.supervisor() }
+        Self {
+            recorder: host.recorder(),
+            scanner: host.link(),
+            credproxy: host.link(),
+            supervisor: host.supervisor(),
+        }
     }
 
     /// Performs effects as they come, side by side.
@@ -53,6 +60,10 @@ impl Peers {
             Effect::Scan(subject, text, job) => {
                 let verdict = self.scan(&subject, &text).await;
                 handle.send(Message::Scanned(job, verdict));
+            }
+            Effect::Verify { account, secret, digits, then } => {
+                let holds = self.verify(&account, &secret, &digits).await;
+                handle.send(Message::Verified(then, holds));
             }
             Effect::Launch(launch) => {
                 kit::fault_point!("router.start.launching");
@@ -85,7 +96,29 @@ impl Peers {
         }
     }
 
-    async fn scan(&self, subject: &Subject, text: &Text<SCAN_BOUND>) -> Option<Verdict> {
+    /// Returns true if this is the current code of the account's secret; `None` if that could not be compared.
+    async fn verify(&self, account: &Name, secret: &Name, digits: &str) -> Option<bool> {
+        let given = Blob::new(digits.as_bytes().to_vec()).ok()?;
+        let asked = self.credproxy.call(&credproxy::method::verify, |credproxy, context| {
+            let (account, secret, given) = (account.clone(), secret.clone(), given.clone());
+            let signed = Blob::default();
+            async move { credproxy.verify(context, account, secret, Proof::Totp, signed, given).await }
+        });
+        match asked.await {
+            Ok(Ok(verdict)) => Some(verdict == Verdict::Holds),
+            Ok(Err(CredError::Full)) => Some(false),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a code cannot be compared");
+                None
+            }
+            Err(fault) => {
+                tracing::warn!(%fault, "a code cannot be compared");
+                None
+            }
+        }
+    }
+
+    async fn scan(&self, subject: &Subject, text: &Text<SCAN_BOUND>) -> Option<scanner::Verdict> {
         let asked = self.scanner.call(&scanner::method::scan, |scanner, context| {
             let (subject, text) = (subject.clone(), text.clone());
             async move { scanner.scan(context, subject, text).await }

@@ -23,11 +23,11 @@ impl RouterState {
     /// Sends as many messages to the record and the scanner as may be there at once.
     pub(crate) fn admit_next(&mut self) {
         let live = &self.live;
-        let session_of = |seq: i64| match live.get(seq) {
-            Some(Live { head, phase: Phase::Accepted, .. }) => Some(head.session),
+        let place_of = |seq: i64| match live.get(seq) {
+            Some(Live { head, phase: Phase::Accepted, .. }) => Some((head.session, head.user)),
             _ => None,
         };
-        for seq in self.admission.next(self.now.at, session_of) {
+        for seq in self.admission.next(self.now.at, place_of) {
             let recorded = self.live.get(seq).is_some_and(|live| live.acceptance == Acceptance::Recorded);
             if recorded { self.send_to_scanner(seq) } else { self.record_acceptance(seq) }
         }
@@ -109,6 +109,9 @@ impl RouterState {
         }
         let foreign = self.store.content_without_media(seq)?.0.foreign();
         let label = label_of(from_own, &head.channel, verdict.class, &foreign);
+        // Its files go into the workspace: what they say is as little trusted as the message.
+        let holds = !self.store.files_of(seq)?.is_empty();
+        let workspace = self.store.session(head.session)?.workspace;
         let flagged = verdict.judgement >= Judgement::Flag;
         let note = if flagged { format!("flagged by {found}") } else { String::new() };
         let transition =
@@ -119,6 +122,9 @@ impl RouterState {
                 tx.store_conversation(head.session, &verdict.conversation)?;
             }
             tx.label_message(seq, &label)?;
+            if holds {
+                tx.raise_workspace(workspace, &label)?;
+            }
             tx.transition(&transition)
         })?;
         kit::fault_point!("router.queued.committed");

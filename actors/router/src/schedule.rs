@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// The pause between two readings of numbers for operators.
 const GAUGES: Duration = Duration::from_secs(5);
+/// How often a message that waits behind another looks if that one has gone on.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// Why the router cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,9 @@ impl RouterState {
     /// Opens the queue in `file` and restores its messages where they were left.
     pub(crate) fn open(file: &Path, config: config::Router, now: Moment) -> Result<Self, OpenError> {
         let mut store = Store::open(file)?;
+        for file in store.broken_files()? {
+            store.commit(|tx| tx.drop_file(file))?;
+        }
         let people = People::settle(&mut store, &config, now.ms)?;
         let heads = store.live()?;
         let keys = Keys::new(store.keys()?);
@@ -104,6 +109,7 @@ impl RouterState {
         self.approvals.drop_closed();
         self.keys_tick();
         self.channels_tick();
+        self.files_tick();
         self.drive();
         self.gauges_tick();
     }
@@ -128,6 +134,7 @@ impl RouterState {
         let Some(live) = self.live.get(seq) else { return };
         match live.phase {
             Phase::Accepted | Phase::Starting => {}
+            Phase::Queued if self.waits_behind(seq) => self.delay(seq, Phase::Queued, BEHIND),
             Phase::Queued => self.lanes.clear(live.head.session, seq),
             Phase::Running(_) => self.overdue(seq),
             Phase::RunnerExited(_) => self.record_runner_exit(seq),

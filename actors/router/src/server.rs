@@ -1,21 +1,24 @@
 //! The serving end of the interface: each method becomes a message to the actor, and its answer is returned. It decides nothing; the table
 //! says which process may call which method.
 
-use crate::actor::{Message, RouterHandle};
+mod calls;
+
+use crate::actor::RouterHandle;
 use crate::interface::{
-    ApiRequest, ApprovalRequest, ChannelsRequest, EventRequest, GateRequest, MessageRequest, PlatformRequest,
+    ApiRequest, ApprovalRequest, ChannelsRequest, GateRequest, MessageRequest, PlatformRequest,
     SessionRequest, UserRequest,
 };
-use crate::port::Port;
+use crate::state::approvals::Questions;
 use crate::state::channels::Claim;
-use crate::state::requests::{AnswerPort, AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
+use crate::state::requests::{AnswerPort, AnswerRequest, NewFile, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::store::{Origin, Person};
+use calls::{LONG_POLL, PATIENCE};
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo,
-    GroupRule, HOLDING, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press,
-    PressAnswer, Report, WorkBatch,
+    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, DeliveryId,
+    DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
+    Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report, SENT_BYTES, WorkBatch,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
@@ -33,11 +36,6 @@ use manifest::Process;
 use std::time::{Duration, Instant};
 use tarpc::context::Context;
 
-/// How long a follower waits for the first event, and a reader of named events at most.
-const LONG_POLL: Duration = Duration::from_secs(20);
-/// How long a request may take that goes on the record first; within each method's deadline.
-const PATIENCE: Duration = Duration::from_secs(9);
-
 type Answer<T> = Result<T, RouterError>;
 type ChannelAnswer<T> = Result<T, ChannelError>;
 
@@ -47,70 +45,6 @@ pub(crate) struct RouterServer {
     pub(crate) handle: RouterHandle,
     /// The calling process.
     pub(crate) caller: Process,
-}
-
-impl RouterServer {
-    /// Makes a request that may be refused, and that may have to wait for the record.
-    async fn request<T, R>(&self, request: impl FnOnce(Port<Answer<T>>) -> R) -> Answer<T>
-    where
-        T: Send + 'static,
-        R: Into<Message>,
-    {
-        self.handle.call(PATIENCE, request).await.unwrap_or(Err(RouterError::NotDurable))
-    }
-
-    /// Makes a request that is never refused.
-    async fn value<T, R>(&self, request: impl FnOnce(Port<T>) -> R) -> Answer<T>
-    where
-        T: Send + 'static,
-        R: Into<Message>,
-    {
-        self.handle.call(PATIENCE, request).await.ok_or(RouterError::NotDurable)
-    }
-
-    /// Makes a request about channels.
-    async fn about_channels<T: Send + 'static>(
-        &self,
-        request: impl FnOnce(Port<ChannelAnswer<T>>) -> ChannelsRequest,
-    ) -> ChannelAnswer<T> {
-        self.handle.call(PATIENCE, request).await.unwrap_or(Err(ChannelError::NotDurable))
-    }
-
-    /// Makes a request of a platform's process about one of its accounts.
-    async fn platform<T: Send + 'static>(
-        &self,
-        account: Name,
-        request: impl FnOnce(Port<ChannelAnswer<T>>) -> PlatformRequest,
-    ) -> ChannelAnswer<T> {
-        let caller = self.caller;
-        self.about_channels(|port| ChannelsRequest::Platform { caller, account, request: request(port) })
-            .await
-    }
-
-    /// Events of a turn from number `from` on; none if there is none within the time of a long poll.
-    async fn followed<R: Into<Message>>(
-        &self,
-        from: u64,
-        request: impl FnOnce(Port<Answer<Followed>>) -> R,
-    ) -> Answer<Followed> {
-        let nothing = Followed { from, events: List::default(), next: from, over: false };
-        self.handle.call(LONG_POLL, request).await.unwrap_or(Ok(nothing))
-    }
-
-    /// Named events after `after`: those that there are, or the first within `wait`.
-    async fn events_within(&self, after: u64, wait: Duration) -> List<NamedEvent, 256> {
-        let events = if wait.is_zero() {
-            self.handle.call(PATIENCE, |reply| EventRequest::After { after, reply }).await
-        } else {
-            self.handle.call(wait, |reply| EventRequest::Wait { after, reply }).await
-        };
-        events.unwrap_or_default()
-    }
-
-    /// The events of these that a client sees. A client without rights is refused.
-    async fn visible(&self, caller: Caller, events: List<NamedEvent, 256>) -> Answer<List<NamedEvent, 256>> {
-        self.request(|reply| ApiRequest::VisibleEvents { caller, events, reply }).await
-    }
 }
 
 /// Methods of persons about channels, each a request of the same arguments.
@@ -185,9 +119,17 @@ impl Router for RouterServer {
         self.request(|reply| GateRequest::Ask { turn, question, reply }).await
     }
 
-    async fn answer_of(self, _: Context, turn: TurnId, id: ApprovalId) -> Answer<State> {
-        let answer = self.handle.call(LONG_POLL, |reply| GateRequest::AnswerOf { turn, id, reply }).await;
-        answer.unwrap_or(Ok(State::Pending))
+    async fn first_answer(
+        self,
+        _: Context,
+        turn: TurnId,
+        ids: Questions,
+    ) -> Answer<Option<(ApprovalId, State)>> {
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let answer = self.handle.call(LONG_POLL, |reply| GateRequest::FirstAnswer { turn, ids, reply }).await;
+        answer.unwrap_or(Ok(None))
     }
 
     async fn holder(self, _: Context, caller: Caller) -> Answer<Holder> {
@@ -205,6 +147,23 @@ impl Router for RouterServer {
 
     async fn labels(self, _: Context, turn: TurnId) -> Answer<(Label, Label)> {
         self.request(|reply| GateRequest::Labels { turn, reply }).await
+    }
+
+    async fn inbox(self, _: Context, turn: TurnId, number: u8, from: u64) -> Answer<Blob<FILE_PIECE>> {
+        self.request(|reply| GateRequest::Inbox { turn, number, from, reply }).await
+    }
+
+    async fn send_file(
+        self,
+        _: Context,
+        turn: TurnId,
+        call: CallId,
+        name: Text<255>,
+        caption: Text<CAPTION>,
+        bytes: Blob<SENT_BYTES>,
+    ) -> Answer<()> {
+        let file = Box::new(NewFile { call, name, caption, bytes });
+        self.request(|reply| GateRequest::SendFile { turn, file, reply }).await
     }
 
     async fn api_steer(self, _: Context, caller: Caller, steer: Steer) -> Answer<Steering> {
@@ -518,6 +477,7 @@ impl Router for RouterServer {
         create_link => CreateLink(by: Name, user: Name) -> LinkCode;
         link_user => Link(by: Name, user: Name, identity: Text<256>) -> UserInfo;
         unlink_user => Unlink(by: Name, user: Name, identity: Text<256>) -> UserInfo;
+        test_channel => Test(by: Name, name: Name, to: Text<128>) -> DeliveryId;
         deliveries => Deliveries(
             user: Option<UserId>, message: Option<MessageId>, unknown: bool
         ) -> List<DeliveryInfo, 256>;
@@ -527,12 +487,21 @@ impl Router for RouterServer {
     platforms! {
         channel_open => Open() -> Opened;
         channel_accept => Accept(batch: Batch) -> List<Admitted, BATCH>;
+        channel_wants => Wants(messages: List<Inbound, BATCH>) -> List<bool, BATCH>;
+        channel_file => File(part: FilePart) -> Option<[u8; 32]>;
         channel_plan => Plan(delivery: DeliveryId, pieces: List<Piece, PIECES>) -> ();
         channel_done => Done(piece: PieceId, outcome: Outcome) -> ();
         channel_turns => Turns() -> List<LiveTurn, 64>;
         channel_preview => Preview(turn: TurnId, id: Text<128>) -> ();
+        channel_invited => Invited(sender: Text<128>) -> bool;
         channel_press => Press(press: Press) -> PressAnswer;
         channel_report => Report(report: Report) -> ();
+        channel_checked => Checked(check: u64, findings: List<Finding, FINDINGS>) -> ();
+    }
+
+    async fn check_channel(self, _: Context, name: Name) -> ChannelAnswer<List<Finding, FINDINGS>> {
+        let request = |reply| ChannelsRequest::Check { name, reply };
+        self.handle.call(LONG_POLL, request).await.unwrap_or(Err(ChannelError::NoAnswer))
     }
 
     async fn channel_claim(

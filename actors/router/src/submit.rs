@@ -14,6 +14,8 @@ use std::collections::HashSet;
 /// Jails with a loopback that one user may have under way: programs, those that wait included, and sessions that an engine
 /// answers.
 const RUNS: usize = 4;
+/// The part of the queue that is kept for owners: one of so many.
+const OWNERS: u32 = 8;
 /// The agent of a session that names none.
 pub(crate) const DEFAULT_AGENT: &str = "default";
 /// A turn's length before any has ended, ms: for the hint when to try again.
@@ -279,13 +281,21 @@ impl RouterState {
             return Err(busy(here, 1));
         }
         let theirs = count(self.lanes.waiting_of(user) + batched(&|head| head.user == user));
-        if theirs >= self.config.queue_per_user && !self.is_owner(user) {
+        if !self.is_owner(user) && theirs >= self.share(all) {
             return Err(busy(theirs, self.config.turns_per_user));
         }
         if all >= self.config.queue_total {
             return Err(busy(all, self.config.turns_at_once));
         }
         Ok(())
+    }
+
+    /// Messages of one user other than an owner that may wait while `all` do: no more than are left. However many such users fill
+    /// the queue, one more finds room, and an eighth of the queue is the owners'.
+    fn share(&self, all: u32) -> u32 {
+        let total = self.config.queue_total;
+        let left = (total - total / OWNERS).saturating_sub(all);
+        self.config.queue_per_user.min(left)
     }
 }
 

@@ -71,6 +71,8 @@ impl RouterState {
             grants: List::clip(self.store.grants_in(head.session)?),
             attempt: head.attempts,
             key: head.key.map(|id| self.bound_of(id)),
+            files: List::clip(self.store.files_of(head.seq)?.into_iter().map(|(_, file)| file)),
+            by_channel: self.store.arrival_of(head.seq)?.is_some(),
         })
     }
 
@@ -171,6 +173,10 @@ impl RouterState {
             Ok(true)
         })?;
         kit::fault_point!("router.step.committed");
+        // Its model answered: messages that wait for the same obstacle may go on.
+        if matches!(new.step, Step::Reply { .. }) {
+            self.went_on(turn);
+        }
         if let Some((id, ..)) = settles {
             self.schedule_expiry();
             self.wake_asker(id);

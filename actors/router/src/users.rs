@@ -10,8 +10,26 @@ use ipc_proto::ids::UserId;
 use ipc_proto::router::{RouterError, UserInfo, is_user_name};
 use ipc_proto::{List, Name};
 
+/// Bytes of a reason on the record.
+const REASON: usize = 64;
 /// Users there may be.
 const MOST: usize = 256;
+
+/// The reasons, each within its bound, that say role and uids of a user.
+fn reasons(verb: &str, person: &Person) -> Vec<String> {
+    let begin = format!("{verb} as {}, uid", person.role.word());
+    if person.uids.is_empty() {
+        return vec![format!("{begin} none")];
+    }
+    let mut reasons = vec![begin.clone()];
+    for uid in person.uids.iter().map(|uid| format!(" {uid}")) {
+        match reasons.last_mut() {
+            Some(reason) if reason.len() + uid.len() <= REASON => reason.push_str(&uid),
+            _ => reasons.push(begin.clone() + &uid),
+        }
+    }
+    reasons
+}
 
 impl RouterState {
     /// The user of this uid.
@@ -29,12 +47,24 @@ impl RouterState {
     pub(crate) fn add_user(&mut self, person: Person, port: Reply<UserInfo>) {
         match self.can_add(&person) {
             Ok(None) => {
-                let event = Event::new(Action::UserAdded, Result3::Success).about(&person.name);
+                let event = self.describe_user("added", &person);
                 self.record(event, Recorded::Request(PendingRequest::UserAdded(Box::new(person), port)));
             }
             Ok(Some(already)) => drop(port.send(Ok(already))),
             Err(refusal) => drop(port.send(Err(refusal))),
         }
+    }
+
+    /// The event of a user who is added or changed, with role and uids. Uids that its reason has no room for come before it, in events
+    /// of their own.
+    fn describe_user(&mut self, verb: &str, person: &Person) -> Event {
+        let mut reasons = reasons(verb, person);
+        let last = reasons.pop().unwrap_or_default();
+        let event = |reason: &str| {
+            Event::new(Action::UserAdded, Result3::Success).about(&person.name).because(reason)
+        };
+        reasons.iter().for_each(|reason| self.record(event(reason), Recorded::Nothing));
+        event(&last)
     }
 
     /// Returns the user if they are there already; fails if they may not be added.
@@ -66,8 +96,7 @@ impl RouterState {
     pub(crate) fn edit_user(&mut self, edit: UserEdit, port: Reply<UserInfo>) {
         match self.edited(&edit) {
             Ok(person) => {
-                let event =
-                    Event::new(Action::UserAdded, Result3::Success).about(&person.name).because("changed");
+                let event = self.describe_user("changed", &person);
                 self.record(event, Recorded::Request(PendingRequest::UserEdited(Box::new(edit), port)));
             }
             Err(refusal) => drop(port.send(Err(refusal))),

@@ -1,30 +1,27 @@
 //! Calls of the Bot API through credproxy, which puts the token into the path.
 
 use crate::reply::{Failure, read};
-use ipc_proto::credproxy::{At, CredproxyClient, Header, PLACEHOLDER, Placement, Request, Verb, method};
+use channel::Lost;
+use ipc_proto::credproxy::{At, Head, Header, PLACEHOLDER, Placement, Request, Verb};
 use ipc_proto::{Blob, List, Name, Text};
-use kit::{Link, Pull};
+use kit::Pull;
 use serde_json::Value;
-
-/// The longest reply that is read, in bytes.
-const REPLY_BOUND: usize = 8 * 1024 * 1024;
 
 /// The API of one account.
 pub(crate) struct Api {
-    credproxy: Link<CredproxyClient>,
-    account: Name,
+    way: channel::Api,
     secret: Name,
     server: String,
 }
 
 impl Api {
-    pub(crate) fn new(credproxy: Link<CredproxyClient>, account: Name, secret: Name, server: &str) -> Self {
-        Self { credproxy, account, secret, server: server.trim_end_matches('/').to_owned() }
+    pub(crate) fn new(way: channel::Api, secret: Name, server: &str) -> Self {
+        Self { way, secret, server: server.trim_end_matches('/').to_owned() }
     }
 
     /// The name of the account.
     pub(crate) const fn account(&self) -> &Name {
-        &self.account
+        self.way.account()
     }
 
     /// Calls a method with these parameters.
@@ -40,24 +37,28 @@ impl Api {
     /// # Errors
     /// As [`Self::call`].
     pub(crate) async fn send(&self, name: &str, kind: &str, body: Vec<u8>) -> Result<Value, Failure> {
-        let request = self.request(name, kind, body)?;
-        let asked = self.credproxy.call(&method::channel_request, |credproxy, context| {
-            let (account, request) = (self.account.clone(), request.clone());
-            async move { credproxy.channel_request(context, account, request).await }
-        });
-        let mut head = asked.await??;
-        let (mut pull, mut body) = (Pull::of(&self.credproxy, &mut head), Vec::new());
-        loop {
-            // The request has left: a reply that ends early says nothing about its effect.
-            let Ok(Ok(chunk)) = pull.next().await else { return Err(Failure::Lost) };
-            body.extend(&*chunk.bytes);
-            if body.len() > REPLY_BOUND {
-                return Err(Failure::Lost);
-            }
-            if chunk.last {
-                return read(head.status, &body);
-            }
-        }
+        let reply = self.way.request(self.request(name, kind, body)?).await?;
+        read(reply.status, &reply.body)
+    }
+
+    /// Begins to read the file at this path of the server's.
+    ///
+    /// # Errors
+    /// [`Lost`]; nothing has an effect.
+    pub(crate) async fn file(&self, path: &str) -> Result<(Head, Pull), Lost> {
+        let url = format!("{}/file/bot{PLACEHOLDER}/{path}", self.server);
+        let request = Request {
+            verb: Verb::Get,
+            url: Text::clip(&url),
+            headers: List::default(),
+            body: Blob::default(),
+            secret: Some(self.placement()),
+        };
+        self.way.begin(request).await
+    }
+
+    fn placement(&self) -> Placement {
+        Placement { secret: self.secret.clone(), at: At::Segment }
     }
 
     fn request(&self, name: &str, kind: &str, body: Vec<u8>) -> Result<Request, Failure> {
@@ -68,7 +69,7 @@ impl Api {
             url: Text::clip(&url),
             headers: List::clip([header]),
             body: Blob::new(body).map_err(|_| Failure::NotAsked)?,
-            secret: Some(Placement { secret: self.secret.clone(), at: At::Segment }),
+            secret: Some(self.placement()),
         })
     }
 }

@@ -1,17 +1,19 @@
 //! A bot: the platform of an account.
 
 use crate::api::Api;
-use crate::multipart::form;
-use crate::reply::{Failure, Kind, Refusal, outcome, poll_fault};
-use crate::request;
+use crate::reply::{Failure, Kind, Refusal, no_file, outcome, poll_fault, trouble};
 use crate::update::{Me, next_update, read};
-use channel::{Facts, Platform, PollFault, Polled, Rendered, TELEGRAM};
+use crate::{findings, request};
+use channel::{Facts, NoFile, Platform, PollFault, Polled, Rendered, TELEGRAM, form, media_type};
 use ipc_proto::Text;
-use ipc_proto::channel::{BATCH, Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use ipc_proto::channel::{
+    BATCH, Body, Claim, Conversation, Finding, Missed, Outcome, Piece, PressAnswer, Trouble,
+};
+use kit::Pull;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::time::Duration;
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seconds that Telegram holds a poll for which there is nothing.
 const HOLD_S: u32 = 50;
@@ -24,11 +26,15 @@ const EDIT_AGAIN_MS: u32 = 1_000;
 pub(crate) struct Bot {
     api: Api,
     me: RefCell<Option<Me>>,
+    /// The trouble for which the last poll failed.
+    trouble: Cell<Trouble>,
+    /// Seconds by which Telegram's clock is before this machine's.
+    clock_s: Cell<Option<i32>>,
 }
 
 impl Bot {
     pub(crate) const fn new(api: Api) -> Self {
-        Self { api, me: RefCell::new(None) }
+        Self { api, me: RefCell::new(None), trouble: Cell::new(Trouble::None), clock_s: Cell::new(None) }
     }
 
     /// The bot itself; Telegram is asked once.
@@ -60,22 +66,53 @@ impl Bot {
 
     /// Calls a method, and once more for the chat that a group has become.
     async fn call(&self, name: &str, parameters: Value) -> Result<Value, Failure> {
-        match self.api.call(name, &parameters).await {
+        let reply = match self.api.call(name, &parameters).await {
             Err(Failure::Refused(Refusal { moved_to: Some(chat), .. })) => {
                 self.api.call(name, &request::moved(parameters, chat)).await
             }
             other => other,
+        };
+        if name == "sendMessage" {
+            self.compare_clocks(reply.as_ref().ok());
         }
+        reply
+    }
+
+    /// The date of a message that was sent just now says what Telegram's clock shows.
+    fn compare_clocks(&self, message: Option<&Value>) {
+        let date = message.and_then(|message| message.get("date")).and_then(Value::as_i64);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let before = date.zip(i64::try_from(now).ok()).map(|(date, now)| date.saturating_sub(now));
+        if let Some(seconds) = before.and_then(|seconds| i32::try_from(seconds).ok()) {
+            self.clock_s.set(Some(seconds));
+        }
+    }
+
+    /// Sends a file: as a photo if it is a picture that Telegram shows as one, and as a document if it is not or Telegram refuses it so.
+    async fn send_file(&self, claim: &Claim, name: &str, bytes: &[u8]) -> Outcome {
+        if matches!(media_type(bytes), "image/jpeg" | "image/png") {
+            match self.send_form("sendPhoto", ("photo", name, bytes), claim).await {
+                Err(Failure::Refused(Refusal { code: 400, moved_to: None, .. })) => {}
+                sent => return outcome(sent),
+            }
+        }
+        outcome(self.send_form("sendDocument", ("document", name, bytes), claim).await)
+    }
+
+    async fn send_form(
+        &self,
+        method: &str,
+        file: (&str, &str, &[u8]),
+        claim: &Claim,
+    ) -> Result<Value, Failure> {
+        let (kind, body) = form(&request::document(&claim.conversation), file);
+        self.api.send(method, &kind, body).await
     }
 
     async fn send(&self, claim: &Claim) -> Outcome {
         match &claim.content.body {
             Body::Text(text) => outcome(self.call("sendMessage", request::send(claim, text)).await),
-            Body::File { name, bytes } => {
-                let fields = request::document(&claim.conversation);
-                let (kind, body) = form(&fields, ("document", name.as_str(), &**bytes));
-                outcome(self.api.send("sendDocument", &kind, body).await)
-            }
+            Body::File { name, bytes } => self.send_file(claim, name, bytes).await,
         }
     }
 }
@@ -94,12 +131,25 @@ impl Platform for Bot {
     async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
         let polled = self.updates(cursor, held).await;
         polled.map_err(|failure| {
+            self.trouble.set(trouble(&failure));
             if matches!(failure, Failure::Refused(Refusal { code: 401 | 404, .. })) {
                 // Another token may be another bot.
                 *self.me.borrow_mut() = None;
             }
             poll_fault(&failure, self.api.account())
         })
+    }
+
+    async fn open_file(&self, source: &str) -> Result<Pull, NoFile> {
+        let found = self.api.call("getFile", &json!({ "file_id": source })).await;
+        let found = found.map_err(|failure| no_file(&failure))?;
+        let path = found.get("file_path").and_then(Value::as_str).filter(|path| is_plain(path));
+        let path = path.ok_or(NoFile::Missed(Missed::Gone))?;
+        match self.api.file(path).await {
+            Ok((head, pull)) if head.status == 200 => Ok(pull),
+            Ok((head, _)) if head.status == 404 => Err(NoFile::Missed(Missed::Gone)),
+            Ok(_) | Err(_) => Err(NoFile::Later),
+        }
     }
 
     async fn put(&self, claim: &Claim) -> Outcome {
@@ -139,5 +189,51 @@ impl Platform for Bot {
         let parameters = json!({ "callback_query_id": id, "text": answer.text });
         // A press that is answered too late is refused; its effect is done.
         drop(self.api.call("answerCallbackQuery", &parameters).await);
+    }
+
+    async fn draft(&self, conversation: &Conversation, number: u32, piece: &Piece) -> bool {
+        let Some(parameters) = request::draft(conversation, number, piece) else { return false };
+        !matches!(self.api.call("sendMessageDraft", &parameters).await, Err(Failure::Refused(_)))
+    }
+
+    fn trouble(&self) -> Trouble {
+        self.trouble.get()
+    }
+
+    fn clock_s(&self) -> Option<i32> {
+        self.clock_s.get()
+    }
+
+    async fn check(&self) -> Vec<Finding> {
+        let me = self.api.call("getMe", &json!({})).await;
+        let mut findings = findings::of_me(&me, self.api.account());
+        if me.is_ok() {
+            let hook = self.api.call("getWebhookInfo", &json!({})).await;
+            findings.extend(findings::of_hook(hook.as_ref().ok()));
+        }
+        findings
+    }
+}
+
+/// A path on the server that means the same to everybody who reads it.
+fn is_plain(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    !path.is_empty()
+        && path.len() <= 512
+        && path.chars().all(plain)
+        && path.split('/').all(|part| !part.starts_with('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Holds P11-51.
+    #[test]
+    fn a_file_is_read_only_from_a_plain_path_of_the_server() {
+        assert!(is_plain("photos/file_7.jpg") && is_plain("documents/file-1"));
+        for path in ["", "../bot1/getMe", "a/../b", "a?b", "a%2e/b", "a#b", "__x__/\u{e9}", "/.x"] {
+            assert!(!is_plain(path), "{path}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 mod api;
 mod bot;
-mod multipart;
+mod findings;
 mod process;
 mod reply;
 mod request;

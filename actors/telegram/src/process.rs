@@ -1,12 +1,10 @@
-//! The process: three loops for each account. Nobody calls it.
+//! The process: an account of the configuration is a bot. Nobody calls it.
 
 use crate::api::Api;
 use crate::bot::Bot;
-use channel::{Account, deliver, receive, resume};
 use ipc_proto::Name;
-use ipc_proto::config::{Channels, Streaming};
+use ipc_proto::config::Channels;
 use kit::{Edge, Host, OpenFault, Place};
-use std::rc::Rc;
 
 /// Telegram's own server.
 const SERVER: &str = "https://api.telegram.org";
@@ -24,17 +22,10 @@ impl kit::Actor for Process {
     }
 
     async fn start(config: Channels, host: Host) -> Self {
-        for (name, account) in config.accounts {
-            let name = Name::clip(&name);
+        channel::start(config, &host, |api, account| {
             let server = account.base_url.as_deref().unwrap_or(SERVER);
-            let api = Api::new(host.link(), name.clone(), Name::clip(&account.secret), server);
-            let previews = account.streaming == Streaming::Edit;
-            let shared = Account::new(name, Bot::new(api), host.link(), previews, account.typing);
-            let shared = Rc::new(shared);
-            drop(tokio::task::spawn_local(resume(Rc::clone(&shared))));
-            drop(tokio::task::spawn_local(deliver(Rc::clone(&shared))));
-            drop(tokio::task::spawn_local(receive(shared)));
-        }
+            Bot::new(Api::new(api, Name::clip(&account.secret), server))
+        });
         Self
     }
 

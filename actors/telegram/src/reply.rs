@@ -1,9 +1,9 @@
 //! The replies of the Bot API, and what each failure says of the request.
 
-use channel::PollFault;
-use ipc_proto::channel::{Link, Outcome};
+use channel::{Lost, NoFile, PollFault};
+use ipc_proto::Text;
+use ipc_proto::channel::{Link, Missed, Outcome, Trouble};
 use ipc_proto::credproxy::CredError;
-use ipc_proto::{Fault, Text};
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -56,19 +56,19 @@ pub(crate) enum Kind {
     Gone,
     /// A hook is set, so that nothing can be polled.
     Hook,
+    /// The file is over what the Bot API gives out.
+    TooBig,
     /// Another one.
     Other,
 }
 
-impl From<CredError> for Failure {
-    fn from(error: CredError) -> Self {
-        if error.never_left() { Self::Unsent(error) } else { Self::Lost }
-    }
-}
-
-impl From<Fault> for Failure {
-    fn from(fault: Fault) -> Self {
-        if fault.never_left() { Self::NotAsked } else { Self::Lost }
+impl From<Lost> for Failure {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Unsent(error) => Self::Unsent(error),
+            Lost::NotAsked => Self::NotAsked,
+            Lost::Unknown => Self::Lost,
+        }
     }
 }
 
@@ -116,6 +116,8 @@ fn kind(description: &str) -> Kind {
         Kind::Gone
     } else if has("webhook is active") {
         Kind::Hook
+    } else if has("file is too big") {
+        Kind::TooBig
     } else {
         Kind::Other
     }
@@ -148,6 +150,18 @@ fn wait(refusal: Refusal) -> u32 {
     refusal.retry_after.unwrap_or(1).clamp(1, LONGEST_S)
 }
 
+/// The reason for which a file is not given out.
+pub(crate) const fn no_file(failure: &Failure) -> NoFile {
+    match failure {
+        Failure::Refused(Refusal { kind: Kind::TooBig, .. }) => NoFile::Missed(Missed::TooLarge),
+        Failure::Refused(Refusal { code: 429, .. })
+        | Failure::Unsent(_)
+        | Failure::NotAsked
+        | Failure::Lost => NoFile::Later,
+        Failure::Refused(_) => NoFile::Missed(Missed::Gone),
+    }
+}
+
 /// The state of the connection after a poll that failed.
 pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
     let (link, reason, after) = match failure {
@@ -177,6 +191,18 @@ pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
         }
     };
     PollFault { link, reason, after }
+}
+
+/// The trouble that a failure is.
+pub(crate) fn trouble(failure: &Failure) -> Trouble {
+    match failure {
+        Failure::Refused(Refusal { code: 401 | 404, .. }) => Trouble::Token,
+        Failure::Refused(Refusal { kind: Kind::Hook, .. }) => Trouble::Hook,
+        Failure::Refused(Refusal { code: 409, .. }) => Trouble::Rival,
+        Failure::Refused(_) => Trouble::None,
+        Failure::Unsent(error) if needs_person(error) => Trouble::Secret,
+        Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => Trouble::Network,
+    }
 }
 
 const fn needs_person(error: &CredError) -> bool {
@@ -215,8 +241,11 @@ mod tests {
         assert!(matches!(answered(403), Outcome::Refused { finally: true, .. }));
         assert_eq!(answered(500), Outcome::Unknown);
         assert_eq!(outcome(super::read(502, b"<html>")), Outcome::Unknown);
-        assert_eq!(outcome(Err(Failure::from(CredError::Stalled))), Outcome::Unknown);
-        assert_eq!(outcome(Err(Failure::from(CredError::Unsent))), Outcome::Unsent { after_ms: 1000 });
+        assert_eq!(outcome(Err(Failure::from(Lost::from(CredError::Stalled)))), Outcome::Unknown);
+        assert_eq!(
+            outcome(Err(Failure::from(Lost::from(CredError::Unsent)))),
+            Outcome::Unsent { after_ms: 1000 }
+        );
     }
 
     #[test]
@@ -231,11 +260,19 @@ mod tests {
     // Holds P11-18.
     #[test]
     fn a_second_poller_and_a_refused_token_say_how_they_are_mended() {
-        let reason = |code: u16, text: &str| {
+        let failure = |code: u16, text: &str| {
             let body = json!({ "ok": false, "error_code": code, "description": text });
             let Err(failure) = read(code, &body) else { panic!("a refusal") };
-            poll_fault(&failure, "main").reason
+            failure
         };
+        let reason = |code: u16, text: &str| poll_fault(&failure(code, text), "main").reason;
+        let troubles =
+            [failure(409, "x"), failure(409, "webhook is active"), failure(401, "x"), Failure::Lost];
+        assert_eq!(
+            troubles.map(|failure| trouble(&failure)),
+            [Trouble::Rival, Trouble::Hook, Trouble::Token, Trouble::Network]
+        );
+        assert_eq!(trouble(&Failure::Unsent(CredError::NotBound)), Trouble::Secret);
         assert!(reason(409, "terminated by other getUpdates request").contains("another program polls"));
         assert!(reason(409, "can't use getUpdates method while webhook is active").contains("webhook"));
         assert!(reason(401, "Unauthorized").contains("agentctl channel add telegram main"));

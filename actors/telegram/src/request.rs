@@ -1,6 +1,6 @@
 //! The parameters of requests to the Bot API. Text goes with entities and without a parse mode, and no link has a preview.
 
-use channel::{Entity, EntityKind, Rendered};
+use channel::{Entity, EntityKind, Rendered, nonce_text};
 use ipc_proto::Text;
 use ipc_proto::channel::{Body, Button, Claim, Conversation, ConversationKind, Piece};
 use serde_json::{Map, Value, json};
@@ -63,25 +63,10 @@ fn with_buttons(parameters: &mut Map<String, Value>, buttons: &[Button]) {
     if buttons.is_empty() {
         return;
     }
-    let button = |button: &Button| json!({ "text": button.caption, "callback_data": hex(button.nonce) });
+    let button =
+        |button: &Button| json!({ "text": button.caption, "callback_data": nonce_text(button.nonce) });
     let rows: Vec<Value> = buttons.iter().map(|one| json!([button(one)])).collect();
     parameters.insert("reply_markup".into(), json!({ "inline_keyboard": rows }));
-}
-
-fn hex(nonce: [u8; 16]) -> String {
-    nonce.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The nonce that a press gives back.
-pub(crate) fn nonce(data: &str) -> Option<[u8; 16]> {
-    let mut nonce = [0; 16];
-    if data.len() != 32 || !data.is_ascii() {
-        return None;
-    }
-    for (byte, at) in nonce.iter_mut().zip((0..32).step_by(2)) {
-        *byte = u8::from_str_radix(data.get(at..at + 2)?, 16).ok()?;
-    }
-    Some(nonce)
 }
 
 /// `sendMessage` of a text. In a group it answers the message that it is for.
@@ -128,6 +113,16 @@ pub(crate) fn preview(conversation: &Conversation, piece: &Piece, edits: Option<
     Some(Value::Object(parameters))
 }
 
+/// `sendMessageDraft`: the beginning of an answer, in a direct conversation.
+pub(crate) fn draft(conversation: &Conversation, number: u32, piece: &Piece) -> Option<Value> {
+    let Body::Text(text) = &piece.body else { return None };
+    let mut parameters = target(conversation);
+    parameters.insert("draft_id".into(), json!(number));
+    parameters.insert("text".into(), json!(text));
+    parameters.insert("entities".into(), serde_json::from_str(&piece.markup).unwrap_or_else(|_| json!([])));
+    Some(Value::Object(parameters))
+}
+
 /// `sendChatAction`: typing.
 pub(crate) fn typing(conversation: &Conversation) -> Value {
     let mut parameters = target(conversation);
@@ -157,7 +152,7 @@ pub(crate) fn moved(mut parameters: Value, chat: i64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use channel::{Links, TELEGRAM, plan};
+    use channel::{Links, TELEGRAM, nonce_of, plan};
     use ipc_proto::List;
     use ipc_proto::channel::{DeliveryId, PieceId};
 
@@ -197,8 +192,8 @@ mod tests {
     fn a_button_carries_its_nonce_and_nothing_else() {
         let sent = send(&claim(ConversationKind::Direct, None), "hi x");
         let data = sent["reply_markup"]["inline_keyboard"][0][0]["callback_data"].as_str().unwrap();
-        assert_eq!(nonce(data), Some([0xab; 16]));
-        assert_eq!(nonce("ab"), None);
-        assert_eq!(nonce(&"é".repeat(16)), None);
+        assert_eq!(nonce_of(data), Some([0xab; 16]));
+        assert_eq!(nonce_of("ab"), None);
+        assert_eq!(nonce_of(&"é".repeat(16)), None);
     }
 }

@@ -1,9 +1,9 @@
 //! Updates of the Bot API. Fields that are not known are skipped, and an update that cannot be read is counted.
 
-use crate::request::nonce;
-use channel::{Polled, Pressed};
+use channel::{FileAt, Polled, Pressed, nonce_of};
 use ipc_proto::channel::{
     Attachment, BATCH, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Press, Sender,
+    clean_name,
 };
 use ipc_proto::{List, Text};
 use serde::Deserialize;
@@ -57,6 +57,7 @@ struct Message {
     video: Option<File>,
     contact: Option<Contact>,
     migrate_from_chat_id: Option<i64>,
+    migrate_to_chat_id: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -93,6 +94,8 @@ struct Mark {
 
 #[derive(Deserialize)]
 struct File {
+    #[serde(default)]
+    file_id: String,
     file_name: Option<String>,
     mime_type: Option<String>,
     #[serde(default)]
@@ -122,6 +125,9 @@ struct Callback {
 #[derive(Deserialize)]
 struct Pushed {
     message_id: i64,
+    message_thread_id: Option<i64>,
+    #[serde(default)]
+    is_topic_message: bool,
     chat: Chat,
 }
 
@@ -143,7 +149,19 @@ pub(crate) fn read(updates: &[Value], me: &Me) -> Polled {
         };
         let messages = [(update.message, false), (update.edited_message, true)];
         for (message, edit) in messages {
-            polled.messages.extend(message.and_then(|message| inbound(&message, edit, me)));
+            let Some((message, inbound)) =
+                message.and_then(|message| inbound(&message, edit, me).map(|inbound| (message, inbound)))
+            else {
+                continue;
+            };
+            let number = polled.messages.len();
+            let sources = files(&message).into_iter().take(inbound.attachments.len()).enumerate();
+            polled.files.extend(sources.map(|(attachment, (file, _))| FileAt {
+                message: number,
+                attachment,
+                source: file.file_id.clone(),
+            }));
+            polled.messages.push(inbound);
         }
         polled.presses.extend(update.callback_query.and_then(pressed));
     }
@@ -153,6 +171,11 @@ pub(crate) fn read(updates: &[Value], me: &Me) -> Polled {
 
 fn text<const N: usize>(id: i64) -> Text<N> {
     Text::clip(&id.to_string())
+}
+
+/// The topic of a message. A message of the general one has none.
+fn topic(thread: Option<i64>, is_topic: bool) -> Option<i64> {
+    thread.filter(|id| is_topic && *id != GENERAL)
 }
 
 fn conversation(chat: &Chat, thread: Option<i64>) -> Option<Conversation> {
@@ -175,8 +198,12 @@ fn sender(user: &User, me: Option<&Me>) -> Sender {
 }
 
 fn inbound(message: &Message, edit: bool, me: &Me) -> Option<Inbound> {
-    let thread = message.message_thread_id.filter(|id| message.is_topic_message && *id != GENERAL);
-    let conversation = conversation(&message.chat, thread)?;
+    let thread = topic(message.message_thread_id, message.is_topic_message);
+    let mut conversation = conversation(&message.chat, thread)?;
+    let mut moved_from = message.migrate_from_chat_id.map(text);
+    if let Some(to) = message.migrate_to_chat_id {
+        moved_from = Some(std::mem::replace(&mut conversation.id, text(to)));
+    }
     // A message without a sender is the host of the chat's own: as such it is a bot's, which nobody answers.
     let nobody =
         User { id: message.chat.id, is_bot: true, first_name: String::new(), last_name: String::new() };
@@ -193,7 +220,7 @@ fn inbound(message: &Message, edit: bool, me: &Me) -> Option<Inbound> {
         reply_to: replied.map(|replied| text(replied.message_id)),
         sent_ms: message.date.saturating_mul(1000),
         edit,
-        moved_from: message.migrate_from_chat_id.map(text),
+        moved_from,
     })
 }
 
@@ -227,8 +254,8 @@ fn is_mine(message: &Message, me: &Me) -> bool {
     message.from.as_ref().is_some_and(|user| user.id == me.id)
 }
 
-/// Files are named and not fetched.
-fn attachments(message: &Message) -> Vec<Attachment> {
+/// The files of a message, each with the type that it has if nobody says.
+fn files(message: &Message) -> Vec<(&File, &'static str)> {
     let photo = message.photo.last().map(|file| (file, "image/jpeg"));
     let others = [
         (&message.document, "application/octet-stream"),
@@ -237,21 +264,19 @@ fn attachments(message: &Message) -> Vec<Attachment> {
         (&message.video, "video/mp4"),
     ];
     let others = others.into_iter().filter_map(|(file, kind)| Some((file.as_ref()?, kind)));
-    let attachment = |(file, kind): (&File, &str)| Attachment {
-        digest: None,
-        name: file.file_name.as_deref().map(clean),
-        media_type: Text::clip(file.mime_type.as_deref().unwrap_or(kind)),
-        size: file.file_size,
-        image: None,
-    };
-    photo.into_iter().chain(others).map(attachment).collect()
+    photo.into_iter().chain(others).collect()
 }
 
-/// A file's name without a path and without control characters.
-fn clean(name: &str) -> Text<255> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown: String = base.chars().filter(|c| !c.is_control()).collect();
-    Text::clip(shown.trim_start_matches('.'))
+/// The files as they are named, before any is fetched.
+fn attachments(message: &Message) -> Vec<Attachment> {
+    let attachment = |(file, kind): (&File, &str)| Attachment {
+        digest: None,
+        name: file.file_name.as_deref().map(clean_name),
+        media_type: Text::clip(file.mime_type.as_deref().unwrap_or(kind)),
+        size: file.file_size,
+        missed: None,
+    };
+    files(message).into_iter().map(attachment).collect()
 }
 
 /// Returns true if the message names the bot, commands it by name, or answers a message of its.
@@ -280,12 +305,12 @@ fn names(mark: &Mark, units: &[u16], me: &Me) -> bool {
 }
 
 fn pressed(callback: Callback) -> Option<Pressed> {
-    let Pushed { message_id, chat } = callback.message?;
+    let Pushed { message_id, message_thread_id, is_topic_message, chat } = callback.message?;
     let press = Press {
-        conversation: conversation(&chat, None)?,
+        conversation: conversation(&chat, topic(message_thread_id, is_topic_message))?,
         message: text(message_id),
         sender: sender(&callback.from, None),
-        nonce: nonce(&callback.data)?,
+        nonce: nonce_of(&callback.data)?,
     };
     Some(Pressed { press, id: callback.id })
 }

@@ -3,20 +3,17 @@
 mod add;
 mod edit;
 mod group;
+mod platforms;
+mod test;
+mod totp;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::text;
-use ipc_proto::Name;
-use ipc_proto::channel::{ChannelInfo, ChannelView, Link};
+use ipc_proto::channel::{ChannelInfo, ChannelView};
 use ipc_proto::control::method;
+use ipc_proto::{Name, Text};
 use serde_json::{Value, json};
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
-
-/// The longest wait of `channel test` for the first contact with the platform.
-const CONTACT: Duration = Duration::from_secs(20);
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The commands of `channel`.
 #[derive(clap::Subcommand)]
@@ -45,8 +42,18 @@ pub(crate) enum Channel {
     },
     /// Remove a channel from the configuration; its secret stays until it is revoked
     Remove(add::Remove),
-    /// Test that the messenger accepts the account
+    /// Test that the messenger accepts the account, or with --to send a line to somebody
     Test {
+        /// The channel's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+        /// Send one line as the host to this conversation, which the channel must admit: a group or a person by the
+        /// messenger's own id
+        #[arg(long, value_name = "ID", value_parser = crate::arguments::text::<128>, allow_hyphen_values = true)]
+        to: Option<Text<128>>,
+    },
+    /// Make the secret of the six digits that approvals on a channel need, and show it once for an authenticator
+    Totp {
         /// The channel's name in the configuration
         #[arg(value_parser = crate::arguments::text::<64>)]
         name: Name,
@@ -65,7 +72,9 @@ pub(crate) async fn run(app: &App, command: Channel) -> Outcome {
         Channel::Pause { name } => pause(app, &name, true).await,
         Channel::Resume { name } => pause(app, &name, false).await,
         Channel::Remove(arguments) => add::remove(app, &arguments).await,
-        Channel::Test { name } => test(app, &name).await,
+        Channel::Test { name, to: None } => test::contact(app, &name).await,
+        Channel::Test { name, to: Some(to) } => test::line(app, &name, to).await,
+        Channel::Totp { name } => totp::enrol(app, &name).await,
         Channel::Group(command) => group::run(app, command).await,
     }
 }
@@ -128,6 +137,8 @@ async fn show(app: &App, name: &Name) -> Outcome {
         let counts: serde_json::Map<String, Value> =
             view.dropped.iter().map(|(why, count)| (why.to_string(), json!(count))).collect();
         fields.insert("dropped".to_owned(), Value::Object(counts));
+        fields.insert("trouble".to_owned(), json!(view.trouble.name()));
+        fields.insert("clock_s".to_owned(), json!(view.clock_s));
         fields.insert("groups".to_owned(), view.groups.iter().map(group::document).collect());
     }
     let none = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(", ") };
@@ -156,25 +167,4 @@ async fn pause(app: &App, name: &Name, paused: bool) -> Outcome {
     changed.await?;
     let sentence = if paused { format!("{name} is paused") } else { format!("{name} goes on") };
     Ok(app.out.done(json!({ "channel": name, "paused": paused }), &sentence)?)
-}
-
-/// Waits until the messenger has accepted or refused the account.
-async fn test(app: &App, name: &Name) -> Outcome {
-    let begun = Instant::now();
-    let info = loop {
-        let info = fetch(app, name).await?.info;
-        let undecided = matches!(info.link, Link::Connecting | Link::Down) && !info.paused;
-        if !undecided || begun.elapsed() >= CONTACT {
-            break info;
-        }
-        tokio::time::sleep(PAUSE).await;
-    };
-    let well = info.link == Link::Up && !info.paused;
-    let sentence = match (well, info.reason.is_empty()) {
-        (true, _) => format!("{name}: {} accepts the account", info.platform.name()),
-        (false, true) => format!("{name} is {}", state(&info)),
-        (false, false) => format!("{name} is {}: {}", state(&info), info.reason),
-    };
-    app.out.done(json!({ "channel": document(&info), "accepted": well }), &sentence)?;
-    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -28,7 +28,7 @@ pub(crate) async fn run(app: &App, config: Config) -> Outcome {
     let Config::Check { file } = config;
     let file = match file {
         Some(file) => file,
-        None => match host::status(app).await.ok().and_then(|host| host::config(&host)) {
+        None => match read_by_host(app).await {
             Some(read) => read,
             None if !usual().exists() => {
                 let sentence = format!("{} is not there; the defaults apply", usual().display());
@@ -44,8 +44,13 @@ pub(crate) async fn run(app: &App, config: Config) -> Outcome {
 pub(crate) async fn file(app: &App, named: Option<PathBuf>) -> PathBuf {
     match named {
         Some(file) => file,
-        None => host::status(app).await.ok().and_then(|host| host::config(&host)).unwrap_or_else(usual),
+        None => read_by_host(app).await.unwrap_or_else(usual),
     }
+}
+
+/// The configuration that the running host reads; `None` if no host answers or it reads none.
+async fn read_by_host(app: &App) -> Option<PathBuf> {
+    host::status(app).await.ok().and_then(|host| host::config(&host))
 }
 
 /// The configuration that agentd reads by default: the system's if that is installed and this is root, else the user's own.

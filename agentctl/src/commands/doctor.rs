@@ -4,6 +4,7 @@
 //! checks before a start are run as `agentd check` and not repeated here. With `--fix` it changes modes and owners of the
 //! host's own folders and nothing else of theirs; it must never read a database, a secret or the record.
 
+mod channels;
 mod contents;
 mod files;
 mod machine;
@@ -23,6 +24,7 @@ use crate::{host, places, text};
 use ipc_proto::control::HostStatus;
 use manifest::Process;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,12 @@ pub(crate) struct Doctor {
     /// The state directory; by default the running host's, else the usual one
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+    /// Check the channels instead, by what the running host knows of them
+    #[arg(long, conflicts_with_all = ["fix", "state_dir", "config"])]
+    channels: bool,
+    /// With --channels: have each messenger be asked now
+    #[arg(long, requires = "channels")]
+    deep: bool,
     /// The configuration file; by default that of the running host, if it has this state directory, else the usual one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -73,7 +81,7 @@ pub(crate) struct Row {
     /// For programs.
     pub(crate) id: &'static str,
     /// For people.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// How it came out.
     pub(crate) status: Status,
     /// The finding, and what to do about it.
@@ -83,8 +91,13 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    fn new(id: &'static str, name: &'static str, status: Status, message: impl Into<String>) -> Self {
-        Self { id, name, status, message: message.into(), mended: Vec::new() }
+    fn new(
+        id: &'static str,
+        name: impl Into<Cow<'static, str>>,
+        status: Status,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { id, name: name.into(), status, message: message.into(), mended: Vec::new() }
     }
 
     fn json(&self) -> Value {
@@ -163,7 +176,8 @@ fn usual_config(state: &Path, own: u32) -> Option<PathBuf> {
 
 /// Runs the checks, with repairs if `--fix` is set, and fails if a check fails.
 pub(crate) async fn doctor(app: &App, doctor: Doctor) -> Outcome {
-    let rows = examine(app, &doctor).await;
+    let rows =
+        if doctor.channels { channels::rows(app, doctor.deep).await? } else { examine(app, &doctor).await };
     let failed = count(&rows, Status::Fail);
     if app.out.json {
         app.out.json_line(&document(&rows))?;
@@ -185,7 +199,8 @@ pub(crate) fn config() -> Option<PathBuf> {
 
 /// Every check, for a report: nothing is repaired, and no line of a configuration is included.
 pub(crate) async fn rows(app: &App, config: Option<PathBuf>) -> Value {
-    let mut rows = examine(app, &Doctor { fix: false, state_dir: None, config }).await;
+    let mut rows =
+        examine(app, &Doctor { fix: false, state_dir: None, channels: false, deep: false, config }).await;
     for row in rows.iter_mut().filter(|row| row.id == programs::CONFIGURATION && row.status == Status::Fail) {
         "agentd refuses it; `agentctl config check` says why".clone_into(&mut row.message);
     }

@@ -3,7 +3,7 @@
 use crate::app::{App, Outcome};
 use crate::failure::Failure;
 use crate::host;
-use crate::log_line::{self, Level, LogLine};
+use crate::log_line::{Level, LogLine, LogReader};
 use crate::text;
 use ipc_proto::control::{LogChunk, method};
 use ipc_proto::{Name, Text};
@@ -42,6 +42,13 @@ pub(crate) struct Logs {
 struct Log {
     name: Name,
     next: Option<u64>,
+    reader: LogReader,
+}
+
+impl Log {
+    fn new(name: Name, next: Option<u64>) -> Self {
+        Self { name, next, reader: LogReader::default() }
+    }
 }
 
 /// Shows logs, and with `follow` new lines.
@@ -50,7 +57,7 @@ pub(crate) async fn logs(app: &App, arguments: Logs) -> Outcome {
     // Without a bound in time or number the end of each log is shown, which is one piece of it.
     let whole = arguments.since.is_some() || arguments.lines.is_some() || arguments.level.is_some();
     let names = names(app, arguments.name.clone()).await?;
-    let mut logs: Vec<Log> = names.into_iter().map(|name| Log { name, next: whole.then_some(0) }).collect();
+    let mut logs: Vec<Log> = names.into_iter().map(|name| Log::new(name, whole.then_some(0))).collect();
     let mut found = Vec::new();
     for log in &mut logs {
         let name = log.name.clone();
@@ -75,7 +82,7 @@ pub(crate) async fn logs(app: &App, arguments: Logs) -> Outcome {
     loop {
         for log in &mut logs {
             let chunk = chunk(app, log, if single { WAIT_MS } else { 0 }).await?;
-            for line in admitted(&arguments, log_line::lines(&chunk.text)) {
+            for line in admitted(&arguments, log.reader.lines(&chunk.text)) {
                 print(app, &log.name, &line, single)?;
             }
         }
@@ -101,7 +108,7 @@ fn admitted(arguments: &Logs, mut lines: Vec<LogLine>) -> Vec<LogLine> {
 pub(crate) async fn last(app: &App) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let mut all = Vec::new();
     for name in names(app, None).await? {
-        let mut log = Log { name, next: None };
+        let mut log = Log::new(name, None);
         let lines = read(app, &mut log).await?;
         all.push((log.name.to_string(), lines.into_iter().map(|line| line.text).collect()));
     }
@@ -128,7 +135,7 @@ async fn read(app: &App, log: &mut Log) -> Result<Vec<LogLine>, Failure> {
         }
         text.push_str(&chunk.text);
     }
-    Ok(log_line::lines(&text))
+    Ok(log.reader.lines(&text))
 }
 
 async fn chunk(app: &App, log: &mut Log, wait_ms: u32) -> Result<LogChunk, Failure> {
@@ -169,7 +176,7 @@ mod tests {
     #[test]
     fn lines_are_chosen_by_time_and_level() {
         let lines = || {
-            log_line::lines(
+            LogReader::default().lines(
                 "2026-11-28T02:03:33.000000Z  INFO a: one\n2026-11-28T02:03:34.000000Z  WARN a: two\n\
                  2026-11-28T02:03:35.000000Z ERROR a: three",
             )

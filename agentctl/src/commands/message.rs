@@ -1,16 +1,17 @@
 //! `agentctl message`: messages with their states, and commands to recall one or to queue a dead letter again.
 
+mod deliveries;
+
 use crate::app::{App, Outcome};
 use crate::edit::Draft;
 use crate::failure::Failure;
 use crate::{edit, text, turn, turn_end, view};
 use ipc_proto::Text;
-use ipc_proto::channel::{DeliveryInfo, DeliveryState};
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::control::method;
 use ipc_proto::ids::MessageId;
 use ipc_proto::router::{CallInfo, Effect, MessageInfo, MessageView};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::process::ExitCode;
 
 /// The message to a person who changed nothing.
@@ -31,6 +32,9 @@ pub(crate) enum Message {
         /// Only dead letters: messages that failed, or were given up after the last attempt
         #[arg(long)]
         dead: bool,
+        /// Only answers that may not have reached their messenger
+        #[arg(long, conflicts_with_all = ["dead", "session", "user", "state", "since"])]
+        unknown: bool,
         #[command(flatten)]
         filter: Filter,
     },
@@ -114,12 +118,15 @@ pub(crate) struct Requeue {
 /// Runs the command.
 pub(crate) async fn run(app: &App, command: Message) -> Outcome {
     match command {
-        Message::List { limit, dead, filter } => list(app, limit, dead, &filter).await,
+        Message::List { limit, unknown: true, filter, .. } => {
+            deliveries::list_unknown(app, limit, filter.channel.as_deref()).await
+        }
+        Message::List { limit, dead, filter, .. } => list(app, limit, dead, &filter).await,
         Message::Show { id } => show(app, id).await,
         Message::Trace { id } => trace(app, id).await,
         Message::Recall { id } => recall(app, id).await,
         Message::Requeue(arguments) => requeue(app, arguments).await,
-        Message::Resend { id } => resend(app, id).await,
+        Message::Resend { id } => deliveries::resend(app, id).await,
     }
 }
 
@@ -181,78 +188,20 @@ async fn fetch(app: &App, id: MessageId) -> Result<MessageView, Failure> {
 /// Shows everything that is known of one message.
 async fn show(app: &App, id: MessageId) -> Outcome {
     let view = fetch(app, id).await?;
-    let deliveries = deliveries(app, &view).await?;
+    let found = deliveries::of(app, &view).await?;
     if app.out.json {
         let mut message = view::message_view(&view);
-        if !deliveries.is_empty()
+        if !found.is_empty()
             && let Some(fields) = message.as_object_mut()
         {
-            fields.insert("deliveries".to_owned(), deliveries.iter().map(delivery).collect());
+            fields.insert("deliveries".to_owned(), found.iter().map(deliveries::document).collect());
         }
         app.out.document(json!({ "message": message }))?;
     } else {
         print(app, &view)?;
-        print_deliveries(app, &deliveries)?;
+        deliveries::print(app, &found)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The deliveries of a message's answer to its messenger; none for a message that did not come by one.
-async fn deliveries(app: &App, view: &MessageView) -> Result<Vec<DeliveryInfo>, Failure> {
-    let id = view.info.id;
-    // A messenger's channel is named PLATFORM:NAME.
-    if !view.info.channel.contains(':') {
-        return Ok(Vec::new());
-    }
-    let found =
-        app.link.ask(&method::deliveries, async |c, cx| c.deliveries(cx, Some(id), false).await).await?;
-    Ok(found.into_vec())
-}
-
-fn delivery(info: &DeliveryInfo) -> Value {
-    json!({
-        "delivery": info.id.0,
-        "channel": info.channel,
-        "state": info.state.name(),
-        "pieces": info.pieces.0,
-        "sent": info.pieces.1,
-        "why": info.why,
-        "made_ms": info.made_ms,
-    })
-}
-
-fn print_deliveries(app: &App, deliveries: &[DeliveryInfo]) -> std::io::Result<()> {
-    if deliveries.is_empty() {
-        return Ok(());
-    }
-    app.out.line("")?;
-    let row = |info: &DeliveryInfo| {
-        let (pieces, sent) = info.pieces;
-        vec![
-            info.id.to_string(),
-            info.state.name().to_owned(),
-            format!("{sent} of {pieces}"),
-            text::utc(info.made_ms),
-            info.why.to_string(),
-        ]
-    };
-    app.out.table(&["DELIVERY", "STATE", "SENT", "MADE", "WHY"], deliveries.iter().map(row).collect())?;
-    if deliveries.iter().any(|info| info.state == DeliveryState::Unknown) {
-        app.out.line(
-            "an answer of unknown outcome may have arrived; `agentctl message resend` sends it again",
-        )?;
-    }
-    Ok(())
-}
-
-/// Sends again what of an answer did not arrive.
-async fn resend(app: &App, id: MessageId) -> Outcome {
-    let pieces = app.link.ask(&method::resend, async |c, cx| c.resend(cx, id).await).await?;
-    let sentence = match pieces {
-        0 => "nothing is left to send again".to_owned(),
-        pieces => format!("{pieces} pieces are sent again"),
-    };
-    Ok(app.out.done(json!({ "message": id.to_string(), "pieces": pieces }), &sentence)?)
 }
 
 fn print(app: &App, view: &MessageView) -> std::io::Result<()> {

@@ -98,6 +98,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::Busy { .. } => "busy",
         RouterError::NoRoom { .. } => "no_room",
         RouterError::NotDurable => "not_durable",
+        RouterError::NotByChannel => "not_by_channel",
         RouterError::BadStep => "bad_step",
         RouterError::InUse => "in_use",
         RouterError::BadUser => "bad_user",
@@ -119,6 +120,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::NoKey => "no_key",
         RouterError::NotInScope(_) => "not_in_scope",
         RouterError::KeyExists => "key_exists",
+        RouterError::TooManyKeys { .. } => "too_many_keys",
         RouterError::BadKey => "bad_key",
         RouterError::KeyReused => "key_reused",
     }

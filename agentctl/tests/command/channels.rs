@@ -115,6 +115,24 @@ macro_rules! channel_methods {
             self.guard().map(|()| crate::samples::user_info())
         }
 
+        async fn check_channel(
+            self,
+            _: Context,
+            _: ipc_proto::Name,
+        ) -> Answer<ipc_proto::List<ipc_proto::channel::Finding, { ipc_proto::channel::FINDINGS }>> {
+            self.guard().map(|()| ipc_proto::List::default())
+        }
+
+        async fn test_channel(
+            self,
+            _: Context,
+            _: ipc_proto::Name,
+            _: ipc_proto::Text<128>,
+        ) -> Answer<ipc_proto::channel::DeliveryId> {
+            self.guard()?;
+            Err(ipc_proto::control::ControlError::Channel(ipc_proto::channel::ChannelError::NotAdmitted))
+        }
+
         async fn deliveries(
             self,
             _: Context,

@@ -133,6 +133,7 @@ mod tests {
             wall_ms: 0,
             tool_ms: List::default(),
             engine: None,
+            files: List::default(),
         }
     }
 

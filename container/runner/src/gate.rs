@@ -2,6 +2,7 @@
 //! runner ends. It has asked for its work before: `crate::asking`.
 
 use crate::RunnerFault;
+use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
@@ -51,8 +52,17 @@ impl Gate {
         flat(self.0.poll_completion(within(&method::poll_completion)).await)
     }
 
-    pub(crate) async fn effect(&self, call: CallId) -> Result<ToolResult, RunnerFault> {
-        flat(self.0.effect(within(&method::effect), call).await)
+    pub(crate) async fn effect(
+        &self,
+        call: CallId,
+        file: Option<Blob<SENT_BYTES>>,
+    ) -> Result<ToolResult, RunnerFault> {
+        flat(self.0.effect(within(&method::effect), call, file).await)
+    }
+
+    /// A piece of a file of the message; empty at its end.
+    pub(crate) async fn inbox(&self, number: u8, from: u64) -> Result<Blob<FILE_PIECE>, RunnerFault> {
+        flat(self.0.inbox(within(&method::inbox), number, from).await)
     }
 
     pub(crate) async fn result(&self, result: ToolResult) -> Result<ToolResult, RunnerFault> {

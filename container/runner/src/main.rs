@@ -9,6 +9,7 @@ mod asking;
 mod command;
 mod files;
 mod gate;
+mod inbox;
 mod places;
 mod prompt;
 mod turn;
@@ -106,6 +107,7 @@ async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places
         places.enter()?;
         watch::begin(places.mode, row);
     }
+    inbox::put(gate, &work.files, places).await?;
     let ending = match work.task.clone() {
         Task::Chat => match (work.engine.clone(), row.process) {
             (None, Process::Runner) => turn::run(gate, work, places).await?,

@@ -5,15 +5,18 @@ use crate::RunnerFault;
 use crate::gate::Gate;
 use crate::places::Places;
 use crate::{prompt, watch};
+use ipc_proto::channel::SENT_BYTES;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
 use ipc_proto::runner_gate::{CompletionState, Ending, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
-use ipc_proto::{Name, Text};
+use ipc_proto::{Blob, Name, Text};
 use runner::tools::{self, Abort, Context, Prepared};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
+use toolset::channel_tools::SEND_FILE;
 
 /// Lines of progress that wait to be sent; more are dropped.
 const PROGRESS: usize = 16;
@@ -86,7 +89,13 @@ async fn one_call(
         }
     }
     match tools::prepare(&call.tool, &call.args) {
-        Ok(Prepared::Host) => gate.effect(call.id).await,
+        Ok(Prepared::Host) if call.tool.as_str() == SEND_FILE => {
+            match file_to_send(&call.args, places, deadline) {
+                Ok(bytes) => gate.effect(call.id, Some(bytes)).await,
+                Err(why) => gate.result(result(released, Outcome::Error, &format!("[ERROR] {why}"))).await,
+            }
+        }
+        Ok(Prepared::Host) => gate.effect(call.id, None).await,
         Err(problem) => gate.result(result(released, Outcome::Error, &problem)).await,
         Ok(Prepared::Jail(prepared)) => {
             let (lines, heard) = mpsc::channel(PROGRESS);
@@ -103,6 +112,18 @@ async fn one_call(
             gate.result(tool_result(released, outcome.ok())).await
         }
     }
+}
+
+/// The bytes of the file that a call of `send_file` names.
+fn file_to_send(args: &str, places: &Places, deadline: Instant) -> Result<Blob<SENT_BYTES>, String> {
+    let args = toolset::parse_args(args)?;
+    let path = args.get("path").and_then(Value::as_str).unwrap_or_default();
+    let context = Context::open(&places.workspace, &places.readable(), &places.tmp, deadline);
+    let bytes =
+        context.and_then(|context| context.file(path, SENT_BYTES)).map_err(|fault| fault.to_string())?;
+    Blob::new(bytes).map_err(|_| {
+        format!("{path}: it has more than {SENT_BYTES} bytes; send a part of it, or a smaller form")
+    })
 }
 
 fn context(
@@ -150,4 +171,28 @@ fn tool_result(released: &Released, outcome: Option<tools::Outcome>) -> ToolResu
 /// A tool's message in the conversation.
 fn answer(released: &Released, result: &ToolResult) -> Message {
     Message { answers: Some(released.call.id), ..Message::text(Role::Tool, &result.output) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use manifest::command::Mode;
+    use std::fs;
+
+    // Holds B-192.
+    #[test]
+    fn a_file_to_send_is_one_of_the_workspace_within_its_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let places =
+            Places { mode: Mode::Flat, workspace: folder.path().to_owned(), tmp: folder.path().to_owned() };
+        fs::write(folder.path().join("fits"), vec![1; SENT_BYTES]).unwrap();
+        fs::write(folder.path().join("over"), vec![1; SENT_BYTES + 1]).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let read = |path: &str| file_to_send(&format!(r#"{{"path":"{path}"}}"#), &places, deadline);
+        assert_eq!(read("fits").unwrap().len(), SENT_BYTES);
+        assert!(read("over").unwrap_err().contains("it has more than 2097152 bytes"));
+        for outside in ["../x", "/etc/passwd", "none", "."] {
+            assert!(read(outside).is_err(), "{outside}");
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! open or read anything. Configuration can narrow a row and never widen it.
 
 pub mod acts;
+mod channels;
 pub mod command;
 pub mod dot;
 pub mod folders;

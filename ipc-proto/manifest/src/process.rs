@@ -25,8 +25,24 @@ macro_rules! processes {
             Model 7 "model" [model ModelClient ModelRequest];
             /// Users, sessions, inbox, transcript, outbox.
             Router 8 "router" [router RouterClient RouterRequest];
+            /// Takes hooks over HTTP and keeps each until its channel has read it.
+            Ingress 22 "ingress" [ingress IngressClient IngressRequest];
             /// Speaks with Telegram for the accounts of the configuration.
             Telegram 16 "channel@telegram" [];
+            /// Speaks with Discord for the accounts of the configuration.
+            Discord 17 "channel@discord" [];
+            /// Speaks with Slack for the accounts of the configuration.
+            Slack 18 "channel@slack" [];
+            /// Speaks with Matrix servers for the accounts of the configuration.
+            Matrix 19 "channel@matrix" [];
+            /// Reads and sends mail for the accounts of the configuration.
+            Email 20 "channel@email" [];
+            /// Speaks with the owner's signal-cli for the accounts of the configuration.
+            Signal 21 "channel@signal" [];
+            /// Speaks with WhatsApp's Cloud API for the accounts of the configuration.
+            Whatsapp 23 "channel@whatsapp" [];
+            /// Takes and sends signed webhooks for the accounts of the configuration.
+            Webhook 24 "channel@webhook" [];
             /// Makes vectors of texts by a model of this machine.
             Embedder 15 "embedder" [embedder EmbedderClient EmbedderRequest];
             /// The reference monitor.
@@ -84,18 +100,23 @@ impl Process {
 
     /// The file name of its program, beside agentd's own.
     #[must_use]
-    pub const fn program(self) -> &'static str {
+    pub fn program(self) -> &'static str {
         match self {
             Self::AgentRunner => Self::Runner.name(),
-            Self::Telegram => "telegram",
-            other => other.name(),
+            other => other.platform().unwrap_or_else(|| other.name()),
         }
+    }
+
+    /// The messaging platform that it speaks with, if it does.
+    #[must_use]
+    pub fn platform(self) -> Option<&'static str> {
+        self.name().strip_prefix("channel@")
     }
 
     /// Returns true if it speaks with a messaging platform.
     #[must_use]
-    pub const fn is_channel(self) -> bool {
-        matches!(self, Self::Telegram)
+    pub fn is_channel(self) -> bool {
+        self.platform().is_some()
     }
 
     /// The process with this number, as it stands in a fixed-size command.

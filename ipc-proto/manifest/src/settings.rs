@@ -9,9 +9,9 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The first bytes of a document.
-pub const MAGIC: [u8; 8] = *b"CRDNCFG6";
+pub const MAGIC: [u8; 8] = *b"CRDNCFG7";
 /// Bytes before the first section: those before the ids, the ids, and those after them.
-pub const HEAD: usize = IDS + 8 * PROCESSES + 7;
+pub const HEAD: usize = IDS + 8 * PROCESSES + 10;
 /// Bytes before the first id.
 const IDS: usize = 38;
 /// Most bytes of one section.
@@ -35,7 +35,7 @@ pub const ROTATE_BYTES: (u32, u32) = (64 << 10, 1 << 30);
 /// Most MiB that are kept free on the disk of the state directory.
 pub const DISK_RESERVE: u32 = 1 << 24;
 
-/// Where gateway is reached over TCP. Loopback is all that can be said: whoever writes a document, agentd listens on
+/// Where gateway or ingress is reached over TCP. Loopback is all that can be said: whoever writes a document, agentd listens on
 /// nothing that another machine reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loopback {
@@ -79,6 +79,8 @@ pub struct Settings {
     pub inode_reserve: u32,
     /// Where gateway is reached over TCP, if anywhere.
     pub listen: Option<Loopback>,
+    /// Where ingress is reached; there is one exactly if it has a row.
+    pub ingress: Option<Loopback>,
     /// Uid in system mode of the process of number n + 1.
     pub uids: [u32; PROCESSES],
     /// Gid in system mode of the process of number n + 1.
@@ -145,6 +147,9 @@ impl Settings {
         range(mask_holds(self.enabled), "list of processes")?;
         let listens = self.listen.is_none_or(|at| at.port != 0 && self.enabled(Process::Gateway));
         range(listens, "address of gateway")?;
+        let hooks = self.ingress.is_some() == self.enabled(Process::Ingress);
+        let same = self.ingress.is_some() && self.ingress == self.listen;
+        range(hooks && !same, "address of ingress")?;
         let end =
             self.slot_base.checked_add(u32::from(self.runner_slots)).ok_or(Refused::Field("slot base"))?;
         let slots = self.slot_base..end;
@@ -187,7 +192,9 @@ fn mask_holds(mask: u32) -> bool {
         && (has(Process::Memory) || !has(Process::Embedder))
         // Without dialer, web and channels reach nothing.
         && (has(Process::Dialer) || !has(Process::Web))
-        && (has(Process::Dialer) || !has(Process::Telegram))
+        // Ingress serves the channels that take hooks.
+        && (has(Process::Ingress) || !(has(Process::Whatsapp) || has(Process::Webhook)))
+        && (has(Process::Dialer) || !Process::ALL.into_iter().any(|p| p.is_channel() && has(p)))
 }
 
 /// Each process's section, as it stands in the document.
@@ -216,8 +223,10 @@ pub fn encode(settings: &Settings, sections: &[(Process, Vec<u8>)]) -> Result<Ve
     for word in words.into_iter().chain(settings.uids).chain(settings.gids) {
         out.extend(word.to_le_bytes());
     }
-    out.push(settings.listen.map_or(0, |at| if at.v6 { 6 } else { 4 }));
-    out.extend(settings.listen.map_or(0, |at| at.port).to_le_bytes());
+    for listen in [settings.listen, settings.ingress] {
+        out.push(listen.map_or(0, |at| if at.v6 { 6 } else { 4 }));
+        out.extend(listen.map_or(0, |at| at.port).to_le_bytes());
+    }
     let length = |n: usize| u32::try_from(n).map_err(|_| Refused::Size);
     out.extend(length(sections.len())?.to_le_bytes());
     for (process, bytes) in sections {
@@ -265,22 +274,24 @@ fn read_settings(from: &mut Reader<'_>) -> Result<Settings, Refused> {
         disk_reserve: from.word()?,
         inode_reserve: from.word()?,
         listen: None,
+        ingress: None,
         uids: [0; PROCESSES],
         gids: [0; PROCESSES],
     };
     for id in settings.uids.iter_mut().chain(&mut settings.gids) {
         *id = from.word()?;
     }
-    let ([family], port) = (from.take()?, u16::from_le_bytes(from.take()?));
-    settings.listen = read_listen(family, port)?;
+    settings.listen = read_listen(from)?;
+    settings.ingress = read_listen(from)?;
     Ok(settings)
 }
 
-const fn read_listen(family: u8, port: u16) -> Result<Option<Loopback>, Refused> {
+fn read_listen(from: &mut Reader<'_>) -> Result<Option<Loopback>, Refused> {
+    let ([family], port) = (from.take()?, u16::from_le_bytes(from.take()?));
     match (family, port) {
         (0, 0) => Ok(None),
         (4 | 6, 1..) => Ok(Some(Loopback { v6: family == 6, port })),
-        _ => Err(Refused::Field("address of gateway")),
+        _ => Err(Refused::Field("address of gateway or ingress")),
     }
 }
 
@@ -362,6 +373,7 @@ mod tests {
             disk_reserve: 64,
             inode_reserve: 16_384,
             listen: Some(Loopback { v6: true, port: 8080 }),
+            ingress: Some(Loopback { v6: false, port: 8081 }),
             uids: ids(780_001),
             gids: ids(900),
         }
@@ -398,15 +410,15 @@ mod tests {
     fn the_head_lies_where_the_layout_says() {
         let bytes = encode(&settings(), &sections(&settings())).unwrap();
         let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!(bytes[..14], *b"CRDNCFG6\x03\x01\x40\x00\x08\x00");
+        assert_eq!(bytes[..14], *b"CRDNCFG7\x03\x01\x40\x00\x08\x00");
         assert_eq!([14, 18, 22, 26].map(word), [settings().enabled, 780_064, 120_000, 8 << 20]);
         assert_eq!([30, 34].map(word), [64, 16_384]);
         let (gids, listen) = (IDS + 4 * PROCESSES, IDS + 8 * PROCESSES);
         let count = u32::try_from(PROCESSES).unwrap();
         let ends = [780_001, 780_000 + count, 900, 899 + count];
         assert_eq!([IDS, gids - 4, gids, listen - 4].map(word), ends);
-        assert_eq!(bytes[listen..listen + 3], [6, 0x90, 0x1f]);
-        assert_eq!(word(listen + 3), count - 2, "no runner has a section");
+        assert_eq!(bytes[listen..listen + 6], [6, 0x90, 0x1f, 4, 0x91, 0x1f]);
+        assert_eq!(word(listen + 6), count - 2, "no runner has a section");
         assert_eq!(bytes[HEAD..HEAD + 10], *b"\x01\x05\0\0\0audit");
     }
 

@@ -1,10 +1,10 @@
-//! The table of privilege: the whole security architecture. Downhill order: a callee stands above its callers. A row has
-//! what it names and nothing else.
+//! The table of privilege, downhill: a callee stands above its callers. A row has what it names and nothing else.
 
+use crate::channels;
 use crate::command::{Kind, ListenerKind};
 use crate::process::Process::{
-    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Embedder, Gate, Gateway, Memory, Model, Router,
-    Runner, Scanner, Telegram, Web,
+    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Discord, Email, Embedder, Gate, Gateway,
+    Ingress, Matrix, Memory, Model, Router, Runner, Scanner, Signal, Slack, Telegram, Web, Webhook, Whatsapp,
 };
 use crate::row::{
     ACTOR, Access, Inherited, Limits, MODEL_FILES, NOTHING, Network, Open, Place, Row, own, system, to,
@@ -74,12 +74,22 @@ pub const TABLE: &[Row] = &[
         optional: true,
         serves: &[
             to(&[Web, Model, Gate], "requests, with the secrets of the hosts they go to", &["request"]),
-            to(&[Web, Model, Gate, Telegram], "the replies to a caller's own requests", &["next", "close"]),
             to(
-                &[Telegram],
-                "an account's requests to its platform, and proofs of who sent something",
-                &["channel_request", "open_stream", "push", "pull", "close_stream", "verify"],
+                &[Web, Model, Gate, Telegram, Discord, Slack, Matrix, Email, Signal, Whatsapp, Webhook],
+                "the replies to a caller's own requests",
+                &["next", "close"],
             ),
+            to(
+                channels::CHANNELS,
+                "an account's requests to its platform",
+                &["channel_request", "open_stream", "push", "pull", "close_stream"],
+            ),
+            to(
+                &[Router, Telegram, Discord, Slack, Matrix, Email, Signal, Whatsapp, Webhook],
+                "proofs of who sent something, each by a secret that is the caller's for this",
+                &["verify"],
+            ),
+            to(&[Webhook], "the signature by which a receiver knows a hook of this host", &["sign"]),
             to(&[Scanner], "the host's own secrets are known when text holds them", &["fingerprints"]),
             to(
                 &[Control],
@@ -174,12 +184,14 @@ pub const TABLE: &[Row] = &[
                     "finish",
                     "postpone",
                     "ask",
-                    "answer_of",
+                    "first_answer",
                     "typed",
                     "engine_state",
                     "keep_engine_state",
                     "steering",
                     "labels",
+                    "inbox",
+                    "send_file",
                 ],
             ),
             to(&[Gate, Gateway], "who holds a key", &["holder"]),
@@ -199,29 +211,42 @@ pub const TABLE: &[Row] = &[
                     "pause", "stop", "queue", "trace", "users", "add_user", "edit_user", "remove_user",
                     "agents", "workspaces", "remove_workspace", "events", "channels", "channel",
                     "pause_channel", "set_group", "pairings", "approve_pairing", "refuse_pairing",
-                    "create_link", "link_user", "unlink_user", "deliveries", "resend",
+                    "create_link", "link_user", "unlink_user", "check_channel", "test_channel", "deliveries",
+                    "resend",
                 ],
             ),
             to(
-                &[Telegram],
+                channels::CHANNELS,
                 "messages in and answers out, each for an account of the caller's own platform",
                 &[
-                    "channel_open", "channel_accept", "channel_claim", "channel_plan", "channel_done",
-                    "channel_turns", "channel_preview", "channel_follow", "channel_press", "channel_report",
+                    "channel_open", "channel_wants", "channel_file", "channel_accept", "channel_claim",
+                    "channel_plan", "channel_done", "channel_turns", "channel_preview", "channel_follow",
+                    "channel_press", "channel_report", "channel_checked", "channel_invited",
                 ],
             ),
         ],
         ..NOTHING
     },
     Row {
-        process: Telegram,
-        does: "speaks with Telegram's servers by way of credproxy; parses what they send, and keeps nothing",
-        user: "cordon-telegram",
-        syscalls: &[&BASE, &LINKS],
-        config: &["log", "channel"],
+        process: Ingress,
+        does: "takes hooks from outside and keeps each until its channel has read it; calls nobody, and knows no secret",
+        user: "cordon-ingress",
+        syscalls: &[&BASE, &LINKS, &ACCEPT, &NODELAY, &HTTP],
+        limits: Limits { files: 512, ..ACTOR },
+        config: &["log", "ingress"],
+        inherits: &[Inherited::Listener(ListenerKind::Tcp)],
         optional: true,
+        serves: &[to(&[Whatsapp, Webhook], "the hooks of its own accounts", &["next", "answer"])],
         ..NOTHING
     },
+    channels::TELEGRAM,
+    channels::DISCORD,
+    channels::SLACK,
+    channels::MATRIX,
+    channels::EMAIL,
+    channels::SIGNAL,
+    channels::WHATSAPP,
+    channels::WEBHOOK,
     Row {
         process: Embedder,
         does: "makes vectors of texts by a model of this machine; it runs only where a model is configured",
@@ -254,7 +279,7 @@ pub const TABLE: &[Row] = &[
             to(
                 &[Runner, AgentRunner],
                 "the work of a jail, its output and its end",
-                &["work", "output", "finish"],
+                &["work", "inbox", "output", "finish"],
             ),
             to(
                 &[AgentRunner],

@@ -116,6 +116,7 @@ fn listeners_and_the_vaults_key_are_inherited_by_their_process_alone() {
             Process::Credproxy => &[KeyPage, Credential],
             Process::Gateway => &[Listener(Unix), Listener(Tcp)],
             Process::Control => &[Listener(Unix)],
+            Process::Ingress => &[Listener(Tcp)],
             _ => &[],
         };
         assert_eq!(row.inherits, expected, "{}", row.process.name());
@@ -362,11 +363,13 @@ fn no_row_but_the_runner_s_can_execute_its_memory_or_signal_another() {
 
 // Holds P10-04.
 #[test]
-fn a_channel_reaches_router_and_credproxy_alone_and_opens_nothing() {
+fn a_channel_reaches_router_credproxy_and_its_hooks_alone() {
     for channel in TABLE.iter().filter(|row| row.process.is_channel()) {
         assert!(channel.opens.is_empty() && channel.serves.is_empty() && channel.network == Network::None);
         for callee in TABLE.iter().map(|row| row.process) {
-            let reached = matches!(callee, Process::Router | Process::Credproxy);
+            let hooked = matches!(channel.process, Process::Whatsapp | Process::Webhook);
+            let reached = matches!(callee, Process::Router | Process::Credproxy)
+                || (hooked && callee == Process::Ingress);
             assert_eq!(manifest::edge(channel.process, callee), reached, "{}", callee.name());
         }
         for (method, callers) in manifest::row(Process::Router).into_iter().flat_map(manifest::Row::methods) {

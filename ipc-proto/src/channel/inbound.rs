@@ -1,8 +1,7 @@
 //! Messages and button presses on their way in.
 
-use crate::content::MEDIA_BOUND;
 use crate::ids::{MessageId, TurnId};
-use crate::{Blob, List, Text};
+use crate::{List, Text};
 use serde::{Deserialize, Serialize};
 
 /// Messages of one batch.
@@ -15,7 +14,7 @@ pub const INBOUND_TEXT: usize = 64 * 1024;
 /// Messages of one account, and the cursor after them. Both become durable in one commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Batch {
-    /// The messages, oldest first. Images count against the bound of the call: a process splits a batch that is larger.
+    /// The messages, oldest first.
     pub messages: List<Inbound, BATCH>,
     /// The platform's position after these messages.
     pub cursor: Text<CURSOR>,
@@ -45,7 +44,7 @@ pub enum ConversationKind {
 /// The sender of a message, or the person who pressed a button.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sender {
-    /// The platform's stable id: never a user name.
+    /// The platform's stable id: never a user name. Empty for a sender whom the platform does not prove.
     pub id: Text<128>,
     /// The display name; anybody can choose any.
     pub name: Text<128>,
@@ -142,16 +141,43 @@ impl PartKind {
 /// A file that came with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// SHA-256 of its bytes; none if they were not fetched.
+    /// SHA-256 of its bytes, which router holds for the account; none if they were not fetched.
     pub digest: Option<[u8; 32]>,
     /// Its cleaned name.
     pub name: Option<Text<255>>,
-    /// Its media type, by its first bytes.
+    /// Its media type: by its first bytes if it was fetched, else the sender's word.
     pub media_type: Text<128>,
     /// Its size, bytes.
     pub size: u64,
-    /// The bytes of an image.
-    pub image: Option<Blob<MEDIA_BOUND>>,
+    /// The reason for which it was not fetched, if that was tried.
+    pub missed: Option<Missed>,
+}
+
+/// A reason for which a file was not fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missed {
+    /// It is over [`super::FILE_BYTES`], or over the bound of its platform.
+    TooLarge,
+    /// With it the message is over [`super::MESSAGE_BYTES`].
+    TooMuch,
+    /// The host keeps no more files now.
+    NoRoom,
+    /// The platform does not give it out.
+    Gone,
+}
+
+impl Missed {
+    /// The reason in words, about a file.
+    #[must_use]
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::TooLarge => "it is over 20 MiB, or more than the platform gives out",
+            Self::TooMuch => "the files of one message are over 50 MiB together",
+            Self::NoRoom => "the host has no room for more files now; send it again later",
+            Self::Gone => "the platform did not give it out; send it again",
+        }
+    }
 }
 
 /// The fate of one message of a batch.
@@ -193,10 +219,14 @@ pub enum DropReason {
     NotMentioned,
     /// The sender is a bot, or the account itself.
     Bot,
+    /// The platform does not prove the sender.
+    Unproven,
     /// It changes an earlier message.
     Edit,
     /// The sender sent too many.
     TooMany,
+    /// The conversation is paused: it went back and forth too fast for people.
+    Loop,
     /// It has no text and no image, or is over a bound.
     Empty,
     /// Too much waits already; the sender was answered so once.
@@ -213,8 +243,10 @@ impl DropReason {
             Self::NotListed => "not_listed",
             Self::NotMentioned => "not_mentioned",
             Self::Bot => "bot",
+            Self::Unproven => "unproven",
             Self::Edit => "edit",
             Self::TooMany => "too_many",
+            Self::Loop => "loop",
             Self::Empty => "empty",
             Self::Busy => "busy",
         }

@@ -1,5 +1,6 @@
 //! Answers on their way out: deliveries, the pieces they are sent in, and how each came out.
 
+use super::files::SENT_BYTES;
 use super::inbound::Conversation;
 use crate::ids::TurnId;
 use crate::{Blob, List, Text};
@@ -83,6 +84,11 @@ pub enum Work {
     Plan(Answer),
     /// A piece to send, `sending` already.
     Send(Claim),
+    /// A look at the account, whose findings are given back under this number.
+    Check(u64),
+    /// A piece that an earlier life of the process was given and may have sent: it is looked for, and sent where it is not there. Only
+    /// of a platform that can be read.
+    Find(Claim),
 }
 
 /// Work of one account.
@@ -122,7 +128,7 @@ pub enum Body {
         /// Its name.
         name: Text<255>,
         /// Its bytes.
-        bytes: Blob<ANSWER_TEXT>,
+        bytes: Blob<SENT_BYTES>,
     },
 }
 

@@ -1,7 +1,7 @@
 //! Channels, pairings and deliveries as operators see them.
 
 use super::outbound::{DeliveryId, DeliveryState};
-use super::{Link, Platform};
+use super::{Link, Platform, Trouble};
 use crate::ids::MessageId;
 use crate::role::UserRole;
 use crate::{List, Name, Text};
@@ -48,6 +48,30 @@ pub struct ChannelView {
     pub dropped: List<(Name, u64), 16>,
     /// The groups that are admitted by command.
     pub groups: List<GroupInfo, 64>,
+    /// The trouble of the connection.
+    pub trouble: Trouble,
+    /// Seconds by which the platform's clock is before this machine's; none while no reply told.
+    pub clock_s: Option<i32>,
+    /// The name of the secret that the account signs in with.
+    pub secret: Name,
+    /// The hosts that it reaches, `host:port`.
+    pub hosts: List<Text<253>, 8>,
+    /// True if an approval in it needs a code of six digits.
+    pub approve_code: bool,
+}
+
+/// Findings of one look at an account.
+pub const FINDINGS: usize = 16;
+
+/// A finding of a process that was asked to look at an account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The subject, such as `token` or `hook`.
+    pub id: Name,
+    /// False if it needs a person.
+    pub well: bool,
+    /// The finding in the host's words, with the command that mends it. Nothing that a sender or the platform wrote.
+    pub said: Text<256>,
 }
 
 /// A group that is admitted.

@@ -16,14 +16,56 @@ pub struct Channels {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelAccount {
-    /// The name of the secret that it signs in with.
+    /// The name of the secret that it signs in with; empty for a platform that has none.
     pub secret: String,
+    /// The name of the secret by which it opens its connection, where the platform has a second one.
+    pub app_secret: Option<String>,
+    /// The name of the secret by which the platform tries the address of a hook.
+    pub verify_secret: Option<String>,
+    /// The platform's id of the account's number.
+    pub number: Option<String>,
     /// The server, without a slash at its end; the platform's own if there is none.
     pub base_url: Option<String>,
+    /// The servers of a mailbox.
+    pub mail: Option<MailAccount>,
     /// How an answer is shown while it comes.
     pub streaming: Streaming,
     /// True if the agent is shown as typing.
     pub typing: bool,
+}
+
+/// The configuration of ingress.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ingress {
+    /// The process that reads the hooks of each account, by the account's name.
+    pub hooks: BTreeMap<String, String>,
+}
+
+/// A mailbox, and the servers that it is read from and sent by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MailAccount {
+    /// Its address: `ann@example.com`.
+    pub address: String,
+    /// The name that it signs in with.
+    pub login: String,
+    /// The server that it is read from.
+    pub imap: MailServer,
+    /// The server that it is sent by.
+    pub smtp: MailServer,
+    /// The `authserv-id` of the server whose results of DMARC are believed; without one, no sender is proven.
+    pub authserv: Option<String>,
+}
+
+/// A server of a mailbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MailServer {
+    /// `host:port`.
+    pub at: String,
+    /// True if TLS begins after `STARTTLS`, false if it begins at once.
+    pub upgrade: bool,
 }
 
 /// An account as router sees it.
@@ -32,6 +74,10 @@ pub struct ChannelAccount {
 pub struct ChannelRules {
     /// The platform.
     pub platform: Platform,
+    /// The name of the secret that the account signs in with.
+    pub secret: String,
+    /// The hosts that the account reaches, `host:port`.
+    pub hosts: Vec<String>,
     /// The agent that answers.
     pub agent: String,
     /// Admission to direct messages.
@@ -50,6 +96,8 @@ pub struct ChannelRules {
     pub trust_user: bool,
     /// The approvals that a person answers in their own direct messages.
     pub approve: ChannelApprovals,
+    /// The secret whose current code of six digits an approval needs; none if it needs no code.
+    pub approve_code: Option<String>,
     /// Messages of all guests of the account in one day; the rest is dropped.
     pub guest_messages: u32,
 }
@@ -76,6 +124,10 @@ pub enum Streaming {
     /// One message is edited.
     #[default]
     Edit,
+    /// One message is edited, with the names of the tools that run.
+    Progress,
+    /// As a draft, where the platform has them; else as [`Self::Edit`].
+    Draft,
 }
 
 /// Admission to direct messages.

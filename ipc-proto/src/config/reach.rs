@@ -27,21 +27,22 @@ struct Facts {
 }
 
 impl ChannelReach {
-    /// The reach of an account of `platform`, which the process of this name serves. `server` is the account's own, as
-    /// `host:port` and the path of its base URL; it stands in the place of the platform's hosts.
+    /// The reach of an account of `platform`, which the process of this name serves. `servers` are the account's own, each as
+    /// `host:port` and the path of its base URL; they stand in the place of the platform's hosts.
     #[must_use]
     pub fn of(
         platform: &str,
         process: &str,
         account: &str,
         secrets: Vec<String>,
-        server: Option<(&str, &str)>,
+        servers: &[(String, &str)],
     ) -> Self {
         let Facts { hosts, polls } = facts(platform);
         let own = |text: &&str| (*text).to_owned();
-        let (hosts, base) = match server {
-            Some((host, base)) => (vec![host.to_owned()], base.trim_end_matches('/')),
-            None => (hosts.iter().map(own).collect(), ""),
+        let base = servers.first().map_or("", |(_, base)| base.trim_end_matches('/'));
+        let hosts = match servers {
+            [] => hosts.iter().map(own).collect(),
+            servers => servers.iter().map(|(host, _)| host.clone()).collect(),
         };
         let polls = polls.iter().map(|path| format!("{base}{}", path.replace("{secret}", PLACEHOLDER)));
         Self {
@@ -58,7 +59,16 @@ fn facts(platform: &str) -> Facts {
     match platform {
         "telegram" => Facts { hosts: &["api.telegram.org:443"], polls: &["/bot{secret}/getUpdates"] },
         "discord" => {
-            Facts { hosts: &["discord.com:443", "cdn.discordapp.com:443", "*.discord.gg:443"], polls: &[] }
+            // A session is resumed at the host that it was given, which stands for the gateway.
+            Facts {
+                hosts: &[
+                    "discord.com:443",
+                    "cdn.discordapp.com:443",
+                    "gateway.discord.gg:443",
+                    "*.discord.gg:443",
+                ],
+                polls: &[],
+            }
         }
         "slack" => Facts { hosts: &["slack.com:443", "*.slack.com:443"], polls: &[] },
         "matrix" => Facts { hosts: &[], polls: &["/_matrix/client/v3/sync"] },
@@ -72,25 +82,25 @@ mod tests {
     use super::*;
     use crate::dialer::HostPattern;
 
-    fn reach(platform: &str, server: Option<(&str, &str)>) -> ChannelReach {
-        ChannelReach::of(platform, "telegram", "main", vec!["token".to_owned()], server)
+    fn reach(platform: &str, servers: &[(String, &str)]) -> ChannelReach {
+        ChannelReach::of(platform, "telegram", "main", vec!["token".to_owned()], servers)
     }
 
     #[test]
     fn every_host_of_a_platform_is_a_pattern() {
         for platform in ["telegram", "discord", "slack", "whatsapp"] {
-            let reach = reach(platform, None);
+            let reach = reach(platform, &[]);
             assert!(!reach.hosts.is_empty(), "{platform}");
             assert!(reach.hosts.iter().all(|text| text.parse::<HostPattern>().is_ok()), "{platform}");
         }
-        assert!(reach("matrix", None).hosts.is_empty());
+        assert!(reach("matrix", &[]).hosts.is_empty());
     }
 
     #[test]
     fn an_accounts_own_server_stands_in_the_place_of_the_platforms() {
-        let own = reach("telegram", Some(("bots.lan:8443", "/api/")));
+        let own = reach("telegram", &[("bots.lan:8443".to_owned(), "/api/")]);
         assert_eq!(own.hosts, ["bots.lan:8443"]);
         assert_eq!(own.polls, ["/api/bot__cordon_secret__/getUpdates"]);
-        assert_eq!(reach("telegram", None).polls, ["/bot__cordon_secret__/getUpdates"]);
+        assert_eq!(reach("telegram", &[]).polls, ["/bot__cordon_secret__/getUpdates"]);
     }
 }

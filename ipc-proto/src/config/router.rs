@@ -10,9 +10,10 @@ section! {
     pub struct Router in "router", read by [Router] {
         /// The most waiting messages of one session; the next is refused before it is accepted.
         queue_per_session: u32 = number(1..=1024, 32),
-        /// The most waiting messages of one user; the owner has no such limit. At most `queue_total`.
+        /// The most waiting messages of one user, and no more than are left to others; the owner has no such limit. At most
+        /// `queue_total`.
         queue_per_user: u32 = number(1..=65_536, 1024),
-        /// The most waiting messages of all users; at least `queue_per_session`.
+        /// The most waiting messages of all users, an eighth of them kept for the owner; at least `queue_per_session`.
         queue_total: u32 = number(1..=65_536, 4096),
         /// The most turns that run at once; at most `host.runner_slots`. One of them is reserved for the owner. A turn that
         /// waits for a person does not count if `host.runner_slots` leaves a slot for its runner.

@@ -13,6 +13,12 @@ pub struct HostPattern {
 }
 
 impl HostPattern {
+    /// The host and port, if the pattern is no more than that.
+    #[must_use]
+    pub const fn exact(&self) -> Option<&HostPort> {
+        if self.below { None } else { Some(&self.at) }
+    }
+
     /// Returns true if this host and port are of the pattern. An address is of no `*.suffix`, nor is the suffix itself.
     #[must_use]
     pub fn covers(&self, target: &HostPort) -> bool {

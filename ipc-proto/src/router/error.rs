@@ -3,7 +3,6 @@
 use super::submission::STEERING_BOUND;
 use super::user_name::USER_NAME;
 use super::view::MessageState;
-use crate::api::KEYS;
 use crate::approval::{self};
 use crate::content::{IMAGES_BOUND, TEXT_BOUND};
 use crate::{Name, Text};
@@ -16,7 +15,7 @@ pub enum RouterError {
     #[error("no such turn: it has ended, or is another user's; `agentctl message list` shows your messages")]
     NoTurn,
     /// No such session of this user; the user's latest session names are listed.
-    #[error("no such session; name one of: {0}")]
+    #[error("no such session; name one that there is, or begin one by `agentctl chat`: {}", among(.0))]
     NoSession(Text<512>),
     /// The session has ended.
     #[error("this session has ended; use another name")]
@@ -100,6 +99,11 @@ pub enum RouterError {
          `agentctl status` says why"
     )]
     NotDurable,
+    /// The turn answers no message of a platform, so no file can be sent to it.
+    #[error(
+        "this turn answers no message of a messenger, so there is nobody to send a file to; name its path instead"
+    )]
+    NotByChannel,
     /// The step's number is neither the next one nor that of the same step.
     #[error("the step does not follow the stored ones; wait, the turn is tried again by itself")]
     BadStep,
@@ -158,12 +162,18 @@ pub enum RouterError {
     /// The key's scope does not reach this.
     #[error("this key may not use this; use one of: {0}")]
     NotInScope(Text<512>),
-    /// A key of this name is in use, or there are as many as there may be.
+    /// A key of this name or value is in use, or was.
     #[error(
-        "a key of this name is in use, or there are {KEYS} keys already; use another name, or revoke one: `agentctl \
-         key revoke NAME`"
+        "a key of this name is in use; use another name, or revoke it: `agentctl key revoke NAME` (`agentctl key \
+         list` shows your keys)"
     )]
     KeyExists,
+    /// There are as many keys as there may be: of this user, or of all but owners, or in all.
+    #[error("{keys} keys are in use, as many as there may be; revoke one: `agentctl key revoke NAME`")]
+    TooManyKeys {
+        /// How many.
+        keys: u32,
+    },
     /// It is no dead letter.
     #[error(
         "this message is {}: only what failed or is quarantined can be put into the queue again; send its text as a \
@@ -180,4 +190,24 @@ pub enum RouterError {
     /// The client's name of its message already stands for another message.
     #[error("this Idempotency-Key was used with another message; send this one with another key")]
     KeyReused,
+}
+
+/// The names that there are, or that there are none.
+fn among(names: &str) -> &str {
+    if names.is_empty() { "there is none yet" } else { names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_missing_is_named_among_those_that_there_are() {
+        let said = |names: &str| RouterError::NoSession(Text::clip(names)).to_string();
+        assert_eq!(
+            said("a, b"),
+            "no such session; name one that there is, or begin one by `agentctl chat`: a, b"
+        );
+        assert!(said("").ends_with(": there is none yet"));
+    }
 }

@@ -3,6 +3,7 @@
 use super::submission::STEERING_BOUND;
 use super::task::{OUTPUT_CHUNK, Task};
 use crate::approval::{self, Grant};
+use crate::channel::{FILES, InboxFile};
 use crate::content::Content;
 use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId};
 use crate::label::Label;
@@ -66,6 +67,10 @@ pub struct Turn {
     pub attempt: u32,
     /// The key of the API that its message came with.
     pub key: Option<PayingKey>,
+    /// The files of its message.
+    pub files: List<InboxFile, FILES>,
+    /// Its message came by a messaging platform, to which files can be sent.
+    pub by_channel: bool,
 }
 
 /// One thing that happened in a turn, kept durably before it takes effect or is shown.

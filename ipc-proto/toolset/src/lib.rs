@@ -1,6 +1,7 @@
 //! The built-in tools: what each is called, says of itself and accepts. The gate checks by it before it releases a
 //! call, the runner before it runs one. It depends on `serde_json` alone and must never touch a file.
 
+pub mod channel_tools;
 pub mod host_tools;
 pub mod jail_tools;
 pub mod service_tools;
@@ -17,6 +18,7 @@ pub fn specs() -> Vec<ToolSpec> {
     all.extend(host_tools::specs());
     all.extend(web_tools::specs());
     all.extend(service_tools::specs());
+    all.extend(channel_tools::specs());
     all
 }
 

@@ -4,12 +4,13 @@
 use crate::asking::{is_model, sees};
 use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
-use crate::keys::{MEMORY_TOOLS, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
+use crate::keys::{MEMORY_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
 use ipc_proto::config::{Agent, Model, Service};
 use ipc_proto::engine::Engine;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 /// The agent that always exists.
@@ -19,6 +20,7 @@ const NO_MEMORY: &str = "needs a memory, and `memory.provider` is \"none\"";
 const NO_WEB: &str = "needs the web, and `web.provider` or `credproxy.provider` is \"none\"";
 const NO_SERVICE: &str = "needs a `[service.NAME]` that names this agent in `agents`";
 const NO_LOGIN: &str = "needs a `[service.NAME]` with `oauth` that names this agent in `agents`";
+const NO_CHANNEL: &str = "needs a `[channel.NAME]`";
 
 /// The facts that agents are checked against.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Known<'a> {
     pub memory: bool,
     /// True if there is the web.
     pub web: bool,
+    /// True if there is a channel.
+    pub channels: bool,
     /// The configured services.
     pub services: &'a BTreeMap<String, Service>,
     /// The configured engines.
@@ -87,7 +91,9 @@ fn memory(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> bool {
 
 fn prompt(view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> String {
     let Some(path) = view.text("prompt_file") else { return String::new() };
-    read_prompt(&known.folder.join(&path)).unwrap_or_else(|fault| {
+    // Root may read every file, and its agents' users would.
+    let owner = nix::unistd::geteuid().is_root().then(|| known.folder.metadata().map_or(0, |at| at.uid()));
+    read_prompt(&known.folder.join(&path), owner).unwrap_or_else(|fault| {
         let valid = format!("a readable file of at most {PROMPT_BOUND} bytes of text");
         problems.add(
             view.line("prompt_file"),
@@ -108,6 +114,7 @@ fn tools(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
     let needs = |tool: &str| match tool {
         call if call == keyed && !has(false) => Some(NO_SERVICE),
         call if call == logged_in && !has(true) => Some(NO_LOGIN),
+        SEND_FILE if !known.channels => Some(NO_CHANNEL),
         memory if memory.starts_with(MEMORY_TOOLS) && !known.memory => Some(NO_MEMORY),
         web if web.starts_with(WEB_TOOLS) && !known.web => Some(NO_WEB),
         _ => None,

@@ -1,7 +1,7 @@
 //! Forms of text that a key can require. Each describes the valid values in one sentence, which the reference and error messages
 //! show.
 
-use crate::hosts::{BaseUrl, HostPort, URL_BOUND};
+use crate::hosts::{BaseUrl, HostPort, MailUrl, URL_BOUND};
 use ipc_proto::credproxy::PLACEHOLDER;
 use ipc_proto::router::{USER_NAME, is_user_name};
 
@@ -199,6 +199,49 @@ pub const SERVICE_URL: Form = Form {
             && !host.contains(PLACEHOLDER)
             && text.matches(PLACEHOLDER).count() <= 1
     },
+};
+
+/// The server of IMAP.
+pub const IMAP_URL: Form = Form {
+    valid: "`imaps://HOST:PORT` or `imap://HOST:PORT` in lower case",
+    shown: true,
+    holds: |text| MailUrl::parse(text, "imap").is_some_and(|url| !url.at.is_unfit()),
+};
+
+/// The server of SMTP.
+pub const SMTP_URL: Form = Form {
+    valid: "`smtps://HOST:PORT` or `smtp://HOST:PORT` in lower case",
+    shown: true,
+    holds: |text| MailUrl::parse(text, "smtp").is_some_and(|url| !url.at.is_unfit()),
+};
+
+/// The address of a mailbox.
+pub const MAIL_ADDRESS: Form = Form {
+    valid: "`NAME@DOMAIN`, of at most 254 printable ASCII characters without spaces",
+    shown: true,
+    holds: |text| {
+        let plain = text.bytes().all(|b| b.is_ascii_graphic() && !b"<>\"(),;:\\[]".contains(&b));
+        let parts =
+            text.split_once('@').is_some_and(|(local, domain)| !local.is_empty() && domain.contains('.'));
+        plain && parts && text.matches('@').count() == 1 && text.len() <= 254
+    },
+};
+
+/// The name that a mailbox signs in with.
+pub const LOGIN: Form = Form {
+    valid: "at most 320 characters without spaces and controls",
+    shown: true,
+    holds: |text| {
+        let plain = !text.chars().any(|c| c.is_control() || c.is_whitespace());
+        plain && !text.is_empty() && text.len() <= 320
+    },
+};
+
+/// The name of a server in `Authentication-Results`, RFC 8601.
+pub const AUTHSERV: Form = Form {
+    valid: "1 to 253 letters, digits, `-`, `_` and `.`, such as `mx.example.com`",
+    shown: true,
+    holds: |text| name(text, b"-_.", 253),
 };
 
 /// The name of a header.
@@ -403,12 +446,36 @@ mod tests {
             (&PLATFORM_ID, &["1234", "-1001234"], &["", "@ann", "a b", "a\n"]),
             (&IDENTITY, &["telegram:1234", "a:b:c"], &["telegram", ":1", "telegram:", "a:b c", "a:\u{1b}"]),
         ];
+        hold(cases);
+    }
+
+    /// Each form takes the first texts and none of the second.
+    fn hold(cases: &[(&Form, &[&str], &[&str])]) {
         for (form, good, bad) in cases {
             assert!(good.iter().all(|text| (form.holds)(text)), "{}", form.valid);
             for bad in *bad {
                 assert!(!(form.holds)(bad), "{}: {bad}", form.valid);
             }
         }
+    }
+
+    #[test]
+    fn the_forms_of_a_mailbox_take_what_they_say() {
+        hold(&[
+            (
+                &IMAP_URL,
+                &["imaps://a.b:993", "imap://a.b:143"],
+                &["a.b:993", "imaps://a.b", "smtps://a.b:465", "imaps://a.b:1/x"],
+            ),
+            (
+                &SMTP_URL,
+                &["smtps://a.b:465", "smtp://127.0.0.1:25"],
+                &["imap://a.b:143", "smtp://169.254.1.1:25"],
+            ),
+            (&MAIL_ADDRESS, &["ann@example.com"], &["ann", "@a.b", "a@b", "a b@c.d", "a@b@c.d", "<a@b.c>"]),
+            (&LOGIN, &["ann", "ann@example.com"], &["", "a b", "a\nb"]),
+            (&AUTHSERV, &["mx.example.com"], &["", "a b", "a;b"]),
+        ]);
     }
 
     #[test]

@@ -42,14 +42,15 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Served {
     Served { gateway, listen, own }
 }
 
-fn listen(view: &View<'_>, problems: &mut Problems) -> Option<Loopback> {
+/// Reads the address of `listen`, which no other machine may reach.
+pub(crate) fn listen(view: &View<'_>, problems: &mut Problems) -> Option<Loopback> {
     let at = HostPort::parse(&view.text("listen")?)?;
     let v6 = match at.host.as_str() {
         "127.0.0.1" => false,
         "::1" => true,
         _ => {
             let what = match at.is_loopback() {
-                true => format!("{} is not an address of the two that gateway can have", at.text()),
+                true => format!("{} is not one of the two addresses that can be listened on", at.text()),
                 false => {
                     format!("{} can be reached from other machines, and TLS is not built yet", at.text())
                 }

@@ -95,6 +95,29 @@ impl BaseUrl {
     }
 }
 
+/// The server of a mailbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MailUrl {
+    /// The server.
+    pub at: HostPort,
+    /// True if TLS begins after `STARTTLS`, false if it begins at once.
+    pub upgrade: bool,
+}
+
+impl MailUrl {
+    /// Reads `PROTOCOLs://host:port` or `PROTOCOL://host:port`; `None` for any other form.
+    #[must_use]
+    pub fn parse(text: &str, protocol: &str) -> Option<Self> {
+        let (scheme, rest) = text.split_once("://")?;
+        let upgrade = match scheme.strip_prefix(protocol)? {
+            "s" => false,
+            "" => true,
+            _ => return None,
+        };
+        Some(Self { at: HostPort::parse(rest)?, upgrade })
+    }
+}
+
 fn host_of(text: &str) -> Option<String> {
     if let Some(inner) = text.strip_prefix('[') {
         let ip: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;

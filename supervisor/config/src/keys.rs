@@ -10,6 +10,7 @@ mod channels;
 mod engines;
 mod gateway;
 mod host;
+mod ingress;
 mod memory;
 mod models;
 mod people;
@@ -62,7 +63,7 @@ pub const RETENTION_DAYS: u32 = 36_500;
 pub const TOOLS: &[&str] = &[
     "read", "write", "edit", "glob", "grep", "bash", "memory_write", "memory_query", "memory_timeline",
     "memory_read", "memory_list", "memory_revise", "memory_delete", "web_fetch", "web_search", "http_call",
-    "oauth_call",
+    "oauth_call", "send_file",
 ];
 /// The prefix of the tools that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
@@ -70,6 +71,8 @@ pub const MEMORY_TOOLS: &str = "memory_";
 pub const WEB_TOOLS: &str = "web_";
 /// The tools that call services: with a key, and with a login.
 pub const SERVICE_TOOLS: [&str; 2] = ["http_call", "oauth_call"];
+/// The tool that sends a file by a channel.
+pub const SEND_FILE: &str = "send_file";
 /// The names of the processes that write log lines of their own: every actor.
 pub const LOGGING: &[&str] = &names();
 const LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
@@ -117,6 +120,7 @@ const PARTS: &[Part] = &[
     Part::Own(policy::KEYS),
     Part::Declared(config::Curator::KEYS),
     Part::Own(gateway::KEYS),
+    Part::Own(ingress::KEYS),
     Part::Declared(config::Gateway::KEYS),
     Part::Declared(config::RelayLimits::KEYS),
     Part::Own(audit::KEYS),

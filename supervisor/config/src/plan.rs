@@ -22,7 +22,7 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Log, LogFormat, Memory, NoKeys, Policy,
+    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Ingress, Log, LogFormat, Memory, NoKeys, Policy,
     RelayLimits, Router, Section, Service, User,
 };
 use manifest::Process;
@@ -135,6 +135,7 @@ impl Plan {
             asked: &outside.model,
             memory: memory.is_some(),
             web: web.web,
+            channels: !file.table("channel").names().is_empty(),
             services: &services,
             engines: &engines,
             folder,
@@ -146,12 +147,11 @@ impl Plan {
         let own = router(file, host.slots, machine.owner, (users, agents), problems);
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
-        let format = if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text };
         let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
         let state_dir = machine.state_dir.clone();
         Self {
             host,
-            format,
+            format: if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text },
             levels,
             rotate_bytes,
             audit,
@@ -183,7 +183,8 @@ impl Plan {
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
             Process::Gateway => self.gateway.gateway,
-            Process::Telegram => self.channels.accounts.contains_key(&process),
+            Process::Ingress => self.channels.ingress.is_some(),
+            channel if channel.is_channel() => self.channels.accounts.contains_key(&channel),
             other => manifest::row(other).is_some_and(|row| !row.optional),
         }
     }
@@ -204,6 +205,7 @@ impl Plan {
             disk_reserve: self.host.disk_reserve,
             inode_reserve: self.host.inode_reserve,
             listen: self.gateway.listen,
+            ingress: self.channels.ingress,
             uids: self.host.ids.map(|(uid, _)| uid),
             gids: self.host.ids.map(|(_, gid)| gid),
         }
@@ -241,10 +243,11 @@ impl Plan {
                 None => Ok(None),
             },
             Process::Curator => self.json(process, self.curator.clone()),
-            Process::Telegram => {
+            channel if channel.is_channel() => {
                 self.json(process, self.channels.accounts.get(&process).cloned().unwrap_or_default())
             }
             Process::Gateway => self.json(process, self.gateway.own.clone()),
+            Process::Ingress => self.json(process, Ingress { hooks: self.channels.hooks() }),
             Process::Control => {
                 let owner_uid = self.router.owner_uid;
                 let (state_dir, file) = (self.state_dir.clone(), self.file.clone());

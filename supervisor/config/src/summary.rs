@@ -2,7 +2,6 @@
 
 use crate::plan::Plan;
 use crate::problem::listed;
-use ipc_proto::config::UserRole;
 use manifest::Process;
 use manifest::command::Mode;
 use manifest::settings::PROCESSES;
@@ -34,7 +33,7 @@ impl fmt::Display for Summary<'_> {
         }
         for user in &plan.router.users {
             let (uids, channels) = (user.uids.iter().map(u32::to_string), user.identities.iter().cloned());
-            line("user", format!("{}: {} ({})", user.name, role(user.role), listed(uids.chain(channels))))?;
+            line("user", format!("{}: {} ({})", user.name, user.role.word(), listed(uids.chain(channels))))?;
         }
         for (name, agent) in &plan.router.agents {
             let tools = agent.tools.len();
@@ -48,14 +47,6 @@ impl fmt::Display for Summary<'_> {
             line("provider", format!("{name}: {} ({})", provider.base_url, listed(provider.models.keys())))?;
         }
         Ok(())
-    }
-}
-
-const fn role(role: UserRole) -> &'static str {
-    match role {
-        UserRole::Owner => "owner",
-        UserRole::User => "user",
-        UserRole::Guest => "guest",
     }
 }
 

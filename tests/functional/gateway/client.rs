@@ -1,16 +1,14 @@
-//! A client of the API: requests by a library, and bytes by hand where the bytes are what is tested.
-#![expect(clippy::disallowed_methods, reason = "a client connects")]
+//! A client of the API: requests by a library, and bytes by hand where no library sends them.
 
 use reqwest::Method;
-use reqwest::blocking::{Client, RequestBuilder};
+use reqwest::blocking::{RequestBuilder, Response};
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
-use tests::Host;
+use tests::{Host, request_over_tcp, request_over_unix};
 
 /// How long a test waits for bytes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -32,53 +30,18 @@ pub(super) struct Answer {
     pub(super) body: String,
 }
 
-/// Either connection.
-pub(super) trait Wire: Read + Write {}
-impl<T: Read + Write> Wire for T {}
-
 impl Way {
     /// The Unix socket of a host.
     pub(super) fn unix(host: &Host) -> Self {
         Self::Unix(host.gateway())
     }
 
-    /// A connection.
-    pub(super) fn connect(&self) -> Box<dyn Wire> {
+    /// A request.
+    pub(super) fn ask(&self, method: Method, path: &str) -> RequestBuilder {
         match self {
-            Self::Unix(path) => {
-                let stream = UnixStream::connect(path).unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
-                Box::new(stream)
-            }
-            Self::Tcp(port, _) => {
-                let stream = TcpStream::connect(("127.0.0.1", *port)).unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
-                Box::new(stream)
-            }
+            Self::Unix(socket) => request_over_unix(socket, method, path),
+            Self::Tcp(port, key) => request_over_tcp(*port, Some(key), method, path),
         }
-    }
-
-    /// The bytes of a request.
-    pub(super) fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
-        let (host, key) = match self {
-            Self::Unix(_) => ("localhost".to_owned(), String::new()),
-            Self::Tcp(port, key) => (format!("127.0.0.1:{port}"), format!("Authorization: Bearer {key}\r\n")),
-        };
-        let length = body.len();
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{key}{headers}Content-Length: {length}\r\n\r\n"
-        );
-        format!("{head}{body}").into_bytes()
-    }
-
-    /// Sends bytes and takes everything that comes back until the end.
-    pub(super) fn send(&self, bytes: &[u8]) -> Answer {
-        let mut stream = self.connect();
-        // A server that has refused already may have closed.
-        drop(stream.write_all(bytes));
-        let mut all = Vec::new();
-        drop(stream.read_to_end(&mut all));
-        Answer::of(&all)
     }
 
     /// Asks with a document.
@@ -88,30 +51,66 @@ impl Way {
 
     /// The same with further headers, each with its line break.
     pub(super) fn post_with(&self, path: &str, headers: &str, body: &Value) -> Answer {
-        let mut request = self.ask(Method::POST, path).header(CONTENT_TYPE, "application/json");
-        for (name, value) in headers.lines().filter_map(|line| line.split_once(": ")) {
-            request = request.header(name, value);
-        }
-        Answer::came(request.body(body.to_string()))
+        self.post_text(path, headers, "application/json", body.to_string())
+    }
+
+    /// Asks with a body of this type, whatever it says.
+    pub(super) fn post_text(&self, path: &str, headers: &str, of_type: &str, body: String) -> Answer {
+        let request = self.ask(Method::POST, path).header(CONTENT_TYPE, of_type);
+        Answer::came(with(request, headers).body(body))
+    }
+
+    /// Asks with a document, and leaves the answer to be read. It is there once its head has come.
+    pub(super) fn begin(&self, path: &str, body: &Value) -> Response {
+        let request = self.ask(Method::POST, path).header(CONTENT_TYPE, "application/json");
+        request.body(body.to_string()).send().unwrap()
     }
 
     /// Asks for something.
     pub(super) fn get(&self, path: &str) -> Answer {
-        Answer::came(self.ask(Method::GET, path))
+        self.get_with(path, "")
     }
 
-    /// A request of the library's own.
-    fn ask(&self, method: Method, path: &str) -> RequestBuilder {
-        match self {
-            Self::Unix(socket) => {
-                let client = tests::client(Client::builder().unix_socket(socket.clone()));
-                client.request(method, format!("http://localhost{path}"))
-            }
-            Self::Tcp(port, key) => {
-                let client = tests::client(Client::builder());
-                client.request(method, format!("http://127.0.0.1:{port}{path}")).bearer_auth(key)
-            }
-        }
+    /// The same with further headers, each with its line break.
+    pub(super) fn get_with(&self, path: &str, headers: &str) -> Answer {
+        Answer::came(with(self.ask(Method::GET, path), headers))
+    }
+}
+
+/// The request with these headers.
+fn with(mut request: RequestBuilder, headers: &str) -> RequestBuilder {
+    for (name, value) in headers.lines().filter_map(|line| line.split_once(": ")) {
+        request = request.header(name, value);
+    }
+    request
+}
+
+/// Sends these bytes to a host's socket, and gives the status and the whole text of what comes back.
+pub(super) fn send(host: &Host, bytes: &[u8]) -> (u16, String) {
+    let mut stream = connect(host);
+    // A server that has refused already may have closed.
+    drop(stream.write_all(bytes));
+    let mut all = Vec::new();
+    drop(stream.read_to_end(&mut all));
+    let text = String::from_utf8_lossy(&all).into_owned();
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    (status, text)
+}
+
+/// A connection to a host's socket.
+pub(super) fn connect(host: &Host) -> UnixStream {
+    let stream = UnixStream::connect(host.gateway()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// Reads on until these words have come.
+pub(super) fn until(stream: &mut impl Read, words: &str, all: &mut Vec<u8>) {
+    while !String::from_utf8_lossy(all).contains(words) {
+        let mut part = [0; 4096];
+        let length = stream.read(&mut part).unwrap();
+        assert!(length > 0, "no `{words}` in {}", String::from_utf8_lossy(all));
+        all.extend_from_slice(&part[..length]);
     }
 }
 
@@ -127,15 +126,6 @@ impl Answer {
         let mut body = Vec::new();
         drop(response.read_to_end(&mut body));
         Self { status, head, body: String::from_utf8_lossy(&body).into_owned() }
-    }
-
-    pub(super) fn of(all: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(all).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let head = head.to_lowercase();
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        let body = if head.contains("transfer-encoding: chunked") { joined(body) } else { body.to_owned() };
-        Self { status, head, body }
     }
 
     /// The document, of an answer that is well.
@@ -156,18 +146,4 @@ impl Answer {
         let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| serde_json::from_str(data).unwrap_or(Value::from(data))).collect()
     }
-}
-
-/// A body that came in chunks, put together.
-fn joined(mut body: &str) -> String {
-    let mut whole = String::new();
-    while let Some((length, rest)) = body.split_once("\r\n") {
-        let length = usize::from_str_radix(length.trim(), 16).unwrap_or(0);
-        if length == 0 {
-            break;
-        }
-        whole.push_str(rest.get(..length).unwrap_or(rest));
-        body = rest.get(length + 2..).unwrap_or_default();
-    }
-    whole
 }

@@ -4,7 +4,7 @@
 use super::client::Way;
 use super::said;
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::Read;
 use tests::{Host, Setup, Upstream, free_port};
 
 /// Looks like nothing that a scanner knows by its form.
@@ -178,10 +178,9 @@ fn an_answer_ends_with_the_gateway_that_waited_for_it() {
     let begun = "One word after another. ".repeat(1000);
     host.script("slow", &[json!({ "pieces": [{ "text": begun }, { "delay_ms": 600_000 }] })]);
     let way = Way::unix(&host);
-    let body = json!({ "model": "scripted/slow", "stream": true, "messages": said("go") }).to_string();
-    let mut stream = way.connect();
-    stream.write_all(&way.request("POST", "/v1/chat/completions", "", &body)).unwrap();
-    assert!(stream.read(&mut [0; 64]).unwrap() > 0);
+    let body = json!({ "model": "scripted/slow", "stream": true, "messages": said("go") });
+    let mut begun = way.begin("/v1/chat/completions", &body);
+    assert!(begun.read(&mut [0; 64]).unwrap() > 0);
     host.kill_and_wait("gateway");
     host.wait_for("its end is on the record", || {
         host.recorded("model_ended").iter().any(|record| {

@@ -46,3 +46,14 @@ pub(super) fn reply(mut stream: &TcpStream, status: u16, body: &Value) {
     );
     drop(stream.write_all((head + &body).as_bytes()));
 }
+
+/// Gives out a file, or 404.
+pub(super) fn give(mut stream: &TcpStream, bytes: Option<&[u8]>) {
+    let status = if bytes.is_some() { "200 OK" } else { "404 Not Found" };
+    let bytes = bytes.unwrap_or_default();
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/octet-stream\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        bytes.len()
+    );
+    drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(bytes)));
+}

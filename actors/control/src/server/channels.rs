@@ -2,7 +2,8 @@
 
 use crate::caller::Caller;
 use ipc_proto::channel::{
-    ACCOUNTS, ChannelInfo, ChannelView, DeliveryInfo, GroupRule, LinkCode, PairingInfo,
+    ACCOUNTS, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule, LinkCode,
+    PairingInfo,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::control::Answer;
@@ -102,6 +103,25 @@ impl Caller {
         self.channels(&method::unlink_user, |router, context| {
             let (by, user, identity) = (by.clone(), user.clone(), identity.clone());
             async move { router.unlink_user(context, by, user, identity).await }
+        })
+        .await
+    }
+
+    /// Has a channel's process look at its account.
+    pub(crate) async fn look_at_channel(&self, name: Name) -> Answer<List<Finding, FINDINGS>> {
+        self.channels(&method::check_channel, |router, context| {
+            let name = name.clone();
+            async move { router.check_channel(context, name).await }
+        })
+        .await
+    }
+
+    /// Sends a line of the host's own to a conversation; the router records it first.
+    pub(crate) async fn try_channel(&self, name: Name, to: Text<128>) -> Answer<DeliveryId> {
+        let by = self.user().await?.name;
+        self.channels(&method::test_channel, |router, context| {
+            let (by, name, to) = (by.clone(), name.clone(), to.clone());
+            async move { router.test_channel(context, by, name, to).await }
         })
         .await
     }

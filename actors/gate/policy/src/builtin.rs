@@ -64,7 +64,21 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("web_search", search()),
         ("http_call", call()),
         ("oauth_call", call()),
+        ("send_file", sending()),
     ]
+}
+
+/// To the very conversation that the answer goes to, and to nobody else. The path is judged as a file's of the jail is.
+fn sending() -> Capability {
+    let read = file(Effect::Send, READ_DANGER, 60_000, 4096);
+    Capability {
+        data: Data { can_read_secrets: false, ..Data::default() },
+        network: Network { access: Access::Limited, ..Network::default() },
+        execution: Execution { sandbox: Sandbox::default(), ..read.execution },
+        audit: Audit { alert_on: texts(&["blocked"]), ..Audit::default() },
+        irreversible: Some(false),
+        ..read
+    }
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {

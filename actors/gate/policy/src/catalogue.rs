@@ -2,7 +2,7 @@
 
 use crate::{builtin, handling};
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use ipc_proto::capability::Capability;
+use ipc_proto::capability::{Capability, Effect};
 use regex::{RegexSet, RegexSetBuilder};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,10 @@ pub struct Catalogue {
 #[derive(Clone, Default)]
 pub(crate) struct Declared {
     pub(crate) capability: Capability,
+    /// True if this declaration, or one that it replaced, says that the tool does more than read.
+    acts: bool,
+    /// True if one of them says that data can leak by it.
+    leaks: bool,
     pub(crate) danger: RegexSet,
     pub(crate) allowed_paths: Option<GlobSet>,
     pub(crate) blocked_paths: GlobSet,
@@ -65,10 +69,26 @@ impl Catalogue {
     /// As [`Catalogue::with`]; nothing is changed then.
     pub fn declare(&mut self, tool: &str, capability: Capability) -> Result<(), BadCapability> {
         let declared = Declared::new(capability);
-        let declared =
+        let mut declared =
             declared.map_err(|(field, why)| BadCapability { tool: tool.to_owned(), field, why })?;
+        if let Some(before) = self.tools.get(tool) {
+            declared.acts |= before.acts;
+            declared.leaks |= before.leaks;
+        }
         self.tools.insert(tool.to_owned(), declared);
         Ok(())
+    }
+
+    /// Returns true if every declaration of a tool says that it does nothing but read. A later one can only be stricter.
+    #[must_use]
+    pub fn only_reads(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|declared| !declared.acts)
+    }
+
+    /// Returns true if a tool does more than read, or data can leak by it, by any declaration of it.
+    #[must_use]
+    pub fn can_harm(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|declared| declared.acts || declared.leaks)
     }
 
     /// The capability of a tool.
@@ -111,7 +131,8 @@ impl Declared {
         {
             return Err(("record_args", format!("{name} is not among relevant_args")));
         }
-        Ok(Self { danger, allowed_paths, blocked_paths, capability })
+        let (acts, leaks) = (capability.effect != Effect::Read, capability.data.can_leak_data);
+        Ok(Self { danger, allowed_paths, blocked_paths, capability, acts, leaks })
     }
 }
 
@@ -135,4 +156,27 @@ fn globs(field: &'static str, paths: &[String]) -> Result<GlobSet, Problem> {
 
 fn bounded(field: &'static str, list: &[String]) -> Result<(), Problem> {
     if list.len() > LIST_BOUND { Err((field, format!("more than {LIST_BOUND} entries"))) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Holds P5-72.
+    #[test]
+    fn a_later_declaration_of_a_tool_makes_it_no_more_harmless() {
+        let reads = || Capability { effect: Effect::Read, ..Capability::default() };
+        let mut catalogue = Catalogue::built_in().unwrap();
+        assert!(catalogue.only_reads("read") && !catalogue.can_harm("read"));
+        for tool in ["bash", "write", "memory_delete"] {
+            catalogue.declare(tool, reads()).unwrap();
+            assert!(!catalogue.only_reads(tool) && catalogue.can_harm(tool), "{tool}");
+        }
+        let mut leaks = reads();
+        leaks.data.can_leak_data = true;
+        catalogue.declare("read", leaks).unwrap();
+        catalogue.declare("read", reads()).unwrap();
+        assert!(catalogue.only_reads("read") && catalogue.can_harm("read"));
+        assert!(!catalogue.only_reads("none") && !catalogue.can_harm("none"));
+    }
 }

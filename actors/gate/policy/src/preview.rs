@@ -22,6 +22,7 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
         "edit" => format!("Changes {} places in {}", places(call), escaped(text("path"))),
         "web_fetch" => format!("Asks {} with {}", escaped(text("url")), escaped(method(text("method")))),
         "web_search" => "Searches the web".to_owned(),
+        "send_file" => format!("Sends the file {} to the conversation", escaped(text("path"))),
         "http_call" | "oauth_call" => {
             let (service, path) = (escaped(text("service")), escaped(text("path")));
             format!("Calls your service {service} with {} {path}", escaped(method(text("method"))))

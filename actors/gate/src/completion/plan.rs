@@ -10,7 +10,6 @@ use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
 use crate::turn::steps;
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::capability::Effect;
 use ipc_proto::label::{Class, Trust};
 use ipc_proto::model::{Message, ModelError, Purpose, Request, Role, StreamId};
 use ipc_proto::router::{Step, Task};
@@ -48,14 +47,10 @@ pub(crate) struct Planning {
 /// Returns true if a plan is needed: where the profile uses one, and some tool could do harm. The paranoid profile asks before
 /// everything that a plan could permit, so it needs none.
 pub(crate) fn is_needed(gate: &GateContext, context: &TurnContext) -> bool {
-    let matters = |tool: &String| {
-        let capability = gate.catalogue.get(tool);
-        capability.is_some_and(|it| it.effect != Effect::Read || it.data.can_leak_data)
-    };
     context.turn.task == Task::Chat
         && context.session.profile != policy::Profile::Paranoid
         && context.session.plan.is_none()
-        && context.agent.tools.iter().any(matters)
+        && context.agent.tools.iter().any(|tool| gate.catalogue.can_harm(tool))
 }
 
 impl Planning {

@@ -12,15 +12,14 @@ use crate::turn::claim;
 use crate::turn::context::TurnContext;
 use crate::turn::pending_reply::{DecidedCall, PendingReply};
 use crate::turn::steps::{self, StepOutcome};
-use futures::future::select_all;
-use ipc_proto::approval::{Question, State};
+use ipc_proto::approval::{PENDING_PER_SESSION, Question, State};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::{ApprovalId, TurnId};
 use ipc_proto::label::Class;
 use ipc_proto::router::{self, CallVerdict, Released, RouterError, Step, TurnEvent};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
-use ipc_proto::{Fault, Text};
+use ipc_proto::{Fault, List, Text};
 use policy::Decision;
 
 /// The question of a call that an earlier attempt asked about, with the same id and the same action.
@@ -111,17 +110,15 @@ pub(crate) async fn apply_answers(
     let (turn, mut replaced) = (attempt.context.turn.id, attempt.replaced.clone());
     while reply.waits() {
         let questions = reply.calls.iter().filter_map(|call| call.question.as_ref());
-        let polls = questions.map(|question| Box::pin(answer_of(gate, turn, question.id)));
-        let (state, index, _) = tokio::select! {
-            answered = select_all(polls) => answered,
+        let ids = List::clip(questions.map(|question| question.id));
+        let answered = tokio::select! {
+            answered = first_answer(gate, turn, ids) => answered?,
             // A decided question releases its calls, and this attempt's runner is gone.
             () = is_replaced(&mut replaced) => return Err(down("runner")),
         };
-        let state = state?;
-        if state == State::Pending {
-            return Ok(());
-        }
-        let waiting = reply.calls.iter_mut().filter(|call| call.question.is_some()).nth(index);
+        let Some((id, state)) = answered else { return Ok(()) };
+        let asks = |call: &&mut DecidedCall| call.question.as_ref().is_some_and(|it| it.id == id);
+        let waiting = reply.calls.iter_mut().find(asks);
         let Some((call, question)) = waiting.and_then(|call| call.question.take().map(|it| (call, it)))
         else {
             return Err(GateError::OutOfTurn);
@@ -140,15 +137,22 @@ pub(crate) async fn apply_answers(
     Ok(())
 }
 
-async fn answer_of(gate: &GateContext, turn: TurnId, id: ApprovalId) -> Result<State, GateError> {
-    let answer = gate
-        .router
-        .call(&router::method::answer_of, |router, rpc| async move { router.answer_of(rpc, turn, id).await });
+/// The first of a turn's questions that is settled; none if none is within 20 s. One call waits for all of them: the edge to
+/// router serves 256 calls at once, which have to be left for the other turns.
+async fn first_answer(
+    gate: &GateContext,
+    turn: TurnId,
+    ids: List<ApprovalId, PENDING_PER_SESSION>,
+) -> Result<Option<(ApprovalId, State)>, GateError> {
+    let answer = gate.router.call(&router::method::first_answer, |router, rpc| {
+        let ids = ids.clone();
+        async move { router.first_answer(rpc, turn, ids).await }
+    });
     match answer.await {
-        Ok(Ok(state)) => Ok(state),
+        Ok(Ok(answered)) => Ok(answered),
         Ok(Err(error)) => Err(router_refusal(&error)),
-        // The question can be polled again.
-        Err(Fault::Deadline) => Ok(State::Pending),
+        // The questions can be polled again.
+        Err(Fault::Deadline) => Ok(None),
         Err(_) => Err(down("router")),
     }
 }
@@ -172,7 +176,7 @@ async fn approve(
         event.hash = Some(question.hash);
         gate.record(event).await?;
     }
-    context.before_run(&call.released.call.tool);
+    context.raise_workspace_for(&call.released.call.tool);
     let step = Step::Decided { call: question.call, verdict: CallVerdict::Run, record };
     if steps::try_save(gate, context, step).await? != StepOutcome::Durable {
         let note = "the approval ended before it could be used";

@@ -5,7 +5,6 @@ use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
 use address::Unfit;
 use ipc_proto::Text;
-use ipc_proto::capability::Effect;
 use ipc_proto::label::Class;
 use manifest::command::Room;
 use policy::{Call, Verdict};
@@ -14,8 +13,7 @@ use serde_json::{Map, Value};
 /// Checks the room on the disk. While it is low only tools that read begin. Effects that have begun use the reserve.
 pub(crate) fn has_room(gate: &GateContext, tool: &str) -> Result<(), Refusal> {
     let Room { low, free_mib, kept_mib } = gate.disk();
-    let reads = gate.catalogue.get(tool).is_some_and(|capability| capability.effect == Effect::Read);
-    if low && !reads { Err(Refusal::NoRoom { free_mib, kept_mib }) } else { Ok(()) }
+    if low && !gate.catalogue.only_reads(tool) { Err(Refusal::NoRoom { free_mib, kept_mib }) } else { Ok(()) }
 }
 
 /// Policy's verdict on a call whose arguments show this class. The class counts for the arguments alone: a key that a model makes

@@ -3,31 +3,36 @@
 
 use crate::effects::memory_reads::{self, Problem};
 use crate::effects::outcome::{Effect, failed, unknown};
-use crate::effects::{fetch, memory_changes, service_call};
+use crate::effects::{fetch, memory_changes, send_file, service_call};
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::down;
 use crate::turn::context::TurnContext;
+use ipc_proto::Blob;
+use ipc_proto::channel::SENT_BYTES;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::ToolCall;
 use serde_json::Value;
 use std::time::Duration;
+use toolset::channel_tools::SEND_FILE;
 
-/// Runs a released call of a tool that does not run in the jail.
+/// Runs a released call of a tool that does not run in the jail. `file` are the bytes that the jail gave for it.
 pub(crate) async fn run(
     gate: &GateContext,
     context: &mut TurnContext,
     call: &ToolCall,
+    file: Option<Blob<SENT_BYTES>>,
 ) -> Result<Effect, GateError> {
     let Ok(args) = toolset::parse_args(&call.args) else { return Ok(failed("the arguments are not JSON")) };
     let ms = gate.catalogue.get(&call.tool).map_or(0, |capability| capability.execution.timeout);
-    let done = tokio::time::timeout(Duration::from_millis(ms.into()), effect(gate, context, call, &args));
+    let done =
+        tokio::time::timeout(Duration::from_millis(ms.into()), effect(gate, context, (call, file), &args));
     match done.await {
         Ok(effect) => effect,
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetch::timed_out(&args)),
         Err(_) if services::calls(&call.tool) => Ok(service_call::timed_out(&args)),
-        // Memory completes what it began.
-        Err(_) if memory_changes::changes(&call.tool) => Ok(unknown()),
+        // Memory and router complete what they began.
+        Err(_) if memory_changes::changes(&call.tool) || call.tool.as_str() == SEND_FILE => Ok(unknown()),
         Err(_) => Ok(failed(&format!("it took longer than {ms} ms"))),
     }
 }
@@ -35,7 +40,7 @@ pub(crate) async fn run(
 async fn effect(
     gate: &GateContext,
     context: &mut TurnContext,
-    call: &ToolCall,
+    (call, file): (&ToolCall, Option<Blob<SENT_BYTES>>),
     args: &Value,
 ) -> Result<Effect, GateError> {
     let done = match (call.tool.as_str(), args) {
@@ -44,6 +49,7 @@ async fn effect(
         (tool, Value::Object(args)) if services::calls(tool) => {
             return Ok(service_call::call(gate, context, call, args).await);
         }
+        (SEND_FILE, Value::Object(args)) => return send_file::send(gate, context, call, (args, file)).await,
         ("memory_write", _) => memory_changes::write(gate, context, call, args).await,
         ("memory_revise", _) => memory_changes::revise(gate, context, call, args).await,
         ("memory_delete", _) => memory_changes::remove(gate, context, args).await,

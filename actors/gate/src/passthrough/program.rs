@@ -30,6 +30,8 @@ pub(crate) struct Program {
     /// Set once its work was given out.
     requester: Rc<RefCell<Option<Requester>>>,
     spent: Rc<RefCell<Spent>>,
+    /// The failure of its last model call; none if that was answered.
+    failure: Rc<RefCell<Option<GateError>>>,
 }
 
 /// The usage of its model calls.
@@ -62,7 +64,14 @@ impl Spent {
 
 impl Program {
     pub(crate) fn new(gate: GateContext, turn: TurnId) -> Self {
-        Self { gate, turn, streams: Streams::default(), requester: Rc::default(), spent: Rc::default() }
+        Self {
+            gate,
+            turn,
+            streams: Streams::default(),
+            requester: Rc::default(),
+            spent: Rc::default(),
+            failure: Rc::default(),
+        }
     }
 
     /// Sets the requester when its work is given out.
@@ -102,6 +111,14 @@ impl Program {
     }
 
     pub(crate) async fn ask(&self, request: Request) -> Result<StreamId, RelayError> {
+        let asked = self.begin_answer(request).await;
+        if let Err(error) = &asked {
+            self.failure.replace(failure_of(error));
+        }
+        asked
+    }
+
+    async fn begin_answer(&self, request: Request) -> Result<StreamId, RelayError> {
         let requester = self.requester()?;
         requester.may_use(&request.model)?;
         if requester.engine && !self.gate.take_quota(requester.session, requester.calls) {
@@ -111,9 +128,20 @@ impl Program {
     }
 
     pub(crate) async fn pull(&self, stream: StreamId, credit: u16) -> Result<List<Piece, 64>, RelayError> {
-        let pieces = self.streams.pull(&self.gate, stream, credit).await?;
-        self.spent.borrow_mut().hear(stream, &pieces);
-        Ok(pieces)
+        let pulled = self.streams.pull(&self.gate, stream, credit).await;
+        match &pulled {
+            Ok(pieces) => {
+                self.spent.borrow_mut().hear(stream, pieces);
+                pieces.iter().for_each(|piece| hear_end(&mut self.failure.borrow_mut(), piece));
+            }
+            Err(error) => drop(self.failure.replace(failure_of(error))),
+        }
+        pulled
+    }
+
+    /// The failure of its last model call; none if that was answered.
+    pub(crate) fn failure(&self) -> Option<GateError> {
+        self.failure.borrow().clone()
     }
 
     pub(crate) async fn end(&self, stream: StreamId) {
@@ -144,5 +172,45 @@ impl Program {
     /// Ends every answer when the program is gone.
     pub(crate) async fn end_all(&self) {
         self.streams.end_all(&self.gate).await;
+    }
+}
+
+/// The error of a turn that the failure of a model call is; none for a refusal of the call itself.
+fn failure_of(error: &RelayError) -> Option<GateError> {
+    match error {
+        RelayError::Model(error) => Some(GateError::Model(*error)),
+        RelayError::Down(name) => Some(GateError::Down(name.clone())),
+        _ => None,
+    }
+}
+
+/// Notes how an answer ended, if it ended with this piece.
+fn hear_end(failure: &mut Option<GateError>, piece: &Piece) {
+    match piece {
+        Piece::Done(_) => *failure = None,
+        Piece::Failed(error) => *failure = Some(GateError::Model(*error)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipc_proto::Name;
+    use ipc_proto::model::ModelError;
+
+    // Holds P7-94.
+    #[test]
+    fn the_failure_of_an_engines_last_model_call_is_known() {
+        let failed = GateError::Model(ModelError::Auth);
+        assert_eq!(failure_of(&RelayError::Model(ModelError::Auth)), Some(failed.clone()));
+        let down = Name::clip("model");
+        assert_eq!(failure_of(&RelayError::Down(down.clone())), Some(GateError::Down(down)));
+        assert_eq!(failure_of(&RelayError::NotInScope), None, "its own fault");
+        let mut last = None;
+        for piece in [Piece::Failed(ModelError::Auth), Piece::Usage(Usage::default())] {
+            hear_end(&mut last, &piece);
+        }
+        assert_eq!(last, Some(failed));
     }
 }

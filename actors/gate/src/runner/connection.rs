@@ -8,15 +8,16 @@ use crate::runner::{begin, engine, obstacle, replies, steering};
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use crate::state::elapsed::ms;
-use crate::state::errors::down;
+use crate::state::errors::{down, router_refusal};
 use crate::state::runners::{Replaced, is_replaced};
 use crate::turn::calls::Pending;
 use crate::turn::end;
 use crate::turn::requester::Requester;
+use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, Role, Usage};
-use ipc_proto::router::{End, STEERING_BOUND, STEERING_MESSAGES, Task, TurnEvent};
+use ipc_proto::router::{self, End, STEERING_BOUND, STEERING_MESSAGES, Task, TurnEvent};
 use ipc_proto::runner_gate::{CompletionState, Ending, GateError, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
@@ -31,9 +32,12 @@ pub(crate) enum Message {
     Work(Port<(Work, Option<Requester>)>),
     StartCompletion(String, Vec<ModelMessage>, Port<List<ModelMessage, STEERING_MESSAGES>>),
     PollCompletion(Port<CompletionState>),
-    Effect(CallId, Port<ToolResult>),
+    /// A call, with the bytes of the file that it sends.
+    Effect(CallId, Option<Blob<SENT_BYTES>>, Port<ToolResult>),
     Result(ToolResult, Port<ToolResult>),
     Progress(CallId, Text<256>, Port<()>),
+    /// A piece of a file of the turn's message.
+    Inbox(u8, u64, Port<Blob<FILE_PIECE>>),
     Output(bool, Blob<32768>, Port<()>),
     /// Events of an engine.
     Engine(Vec<EngineEvent>, Port<()>),
@@ -41,8 +45,8 @@ pub(crate) enum Message {
     Steering(Port<List<Text<STEERING_BOUND>, STEERING_MESSAGES>>),
     /// Saves the engine's state.
     SaveEngineState(Token, Blob<STATE>, Port<()>),
-    /// The end, and the tokens that a program's own model calls used.
-    Finish(Ending, Usage, Port<()>),
+    /// The end, the tokens that a program's own model calls used, and the failure of the last of these.
+    Finish(Ending, Usage, Option<GateError>, Port<()>),
 }
 
 /// One runner's connection.
@@ -99,16 +103,19 @@ impl State {
                 drop(reply.send(self.start_completion(&system, messages).await))
             }
             Message::PollCompletion(reply) => drop(reply.send(self.poll_completion().await)),
-            Message::Effect(call, reply) => drop(reply.send(self.effect(call).await)),
+            Message::Effect(call, file, reply) => drop(reply.send(self.effect(call, file).await)),
             Message::Result(result, reply) => drop(reply.send(self.result(result).await)),
             Message::Progress(call, line, reply) => drop(reply.send(self.progress(call, line).await)),
+            Message::Inbox(number, from, reply) => drop(reply.send(self.inbox(number, from).await)),
             Message::Output(error, bytes, reply) => drop(reply.send(self.output(error, bytes).await)),
             Message::Engine(events, reply) => drop(reply.send(self.engine(events).await)),
             Message::Steering(reply) => drop(reply.send(self.steering().await)),
             Message::SaveEngineState(token, state, reply) => {
                 drop(reply.send(self.save_engine_state(token, state).await))
             }
-            Message::Finish(ending, usage, reply) => drop(reply.send(self.finish(ending, usage).await)),
+            Message::Finish(ending, usage, failure, reply) => {
+                drop(reply.send(self.finish(ending, usage, failure).await))
+            }
         }
     }
 
@@ -168,7 +175,11 @@ impl State {
         heard
     }
 
-    async fn effect(&mut self, call: CallId) -> Result<ToolResult, GateError> {
+    async fn effect(
+        &mut self,
+        call: CallId,
+        file: Option<Blob<SENT_BYTES>>,
+    ) -> Result<ToolResult, GateError> {
         let (gate, active) = self.active()?;
         let released = match active.attempt.context.calls.pending(call)? {
             Pending::Open(released) => released,
@@ -176,7 +187,7 @@ impl State {
         };
         let (begun, mut replaced) = (Instant::now(), active.attempt.replaced.clone());
         let effect = tokio::select! {
-            effect = run::run(gate, &mut active.attempt.context, &released.call) => effect?,
+            effect = run::run(gate, &mut active.attempt.context, &released.call, file) => effect?,
             () = is_replaced(&mut replaced) => return Err(down("runner")),
         };
         kit::fault_point!("gate.effect.done");
@@ -204,6 +215,19 @@ impl State {
         active.attempt.events.send(gate, [TurnEvent::ToolProgress { call, line }]).await
     }
 
+    async fn inbox(&mut self, number: u8, from: u64) -> Result<Blob<FILE_PIECE>, GateError> {
+        let (gate, active) = self.active()?;
+        let turn = &active.attempt.context.turn;
+        if usize::from(number) >= turn.files.len() {
+            return Err(GateError::OutOfTurn);
+        }
+        let turn = turn.id;
+        let piece = gate.router.call(&router::method::inbox, |router, rpc| async move {
+            router.inbox(rpc, turn, number, from).await
+        });
+        piece.await.map_err(|_| down("router"))?.map_err(|error| router_refusal(&error))
+    }
+
     async fn output(&mut self, error: bool, bytes: Blob<32768>) -> Result<(), GateError> {
         let (gate, active) = self.active()?;
         if active.attempt.context.turn.task == Task::Chat {
@@ -227,9 +251,22 @@ impl State {
         engine::save_state(gate, &mut active.attempt, &mut active.engine_progress, token, state).await
     }
 
-    async fn finish(&mut self, ending: Ending, usage: Usage) -> Result<(), GateError> {
+    async fn finish(
+        &mut self,
+        ending: Ending,
+        usage: Usage,
+        failure: Option<GateError>,
+    ) -> Result<(), GateError> {
         let (gate, active) = self.active()?;
         active.attempt.context.add_usage(usage);
+        // An engine asks models by itself, and ends where it gets no answer.
+        let gave_up = matches!(ending, Ending::EngineFailed { .. } | Ending::EngineIdle);
+        if let Some(error) = failure.filter(|_| gave_up)
+            && obstacle::postpone(gate, &mut active.attempt, &error).await
+        {
+            active.over = true;
+            return Ok(());
+        }
         end::finish(gate, &active.attempt.context, ending).await?;
         active.over = true;
         Ok(())

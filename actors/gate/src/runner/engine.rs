@@ -123,7 +123,7 @@ async fn release_text(
     let spoken = progress.reply_text.take();
     let text = answer::release_shown(gate, context, events, &spoken).await?;
     // The engine may have written its own text into the workspace.
-    context.workspace_label = context.workspace_label.join(&context.session.label);
+    context.raise_workspace();
     context.add_reply(&text);
     context.last_text.clone_from(&text);
     progress.text_bytes = progress.text_bytes.saturating_add(text.len());

@@ -166,7 +166,7 @@ async fn save(
     let thoughts = List::clip(if first.is_some() { thoughts } else { Vec::new() });
     context.reasoning.keep(first, thoughts.clone());
     for released in reply.released().filter(|released| released.verdict == CallVerdict::Run) {
-        context.before_run(&released.call.tool);
+        context.raise_workspace_for(&released.call.tool);
     }
     let calls = List::clip(reply.released().cloned());
     steps::save(gate, context, Step::Reply { text: Text::clip(&reply.text), calls, thoughts }).await?;

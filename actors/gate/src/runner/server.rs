@@ -4,6 +4,7 @@ use crate::passthrough::program::Program;
 use crate::runner::connection::{Connection, Message};
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
+use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, TurnId};
@@ -73,8 +74,13 @@ impl RunnerGate for Runner {
         self.ask(Message::PollCompletion).await
     }
 
-    async fn effect(self, _: Context, call: CallId) -> Result<ToolResult, GateError> {
-        self.ask(|reply| Message::Effect(call, reply)).await
+    async fn effect(
+        self,
+        _: Context,
+        call: CallId,
+        file: Option<Blob<SENT_BYTES>>,
+    ) -> Result<ToolResult, GateError> {
+        self.ask(|reply| Message::Effect(call, file, reply)).await
     }
 
     async fn result(self, _: Context, result: ToolResult) -> Result<ToolResult, GateError> {
@@ -83,6 +89,10 @@ impl RunnerGate for Runner {
 
     async fn progress(self, _: Context, call: CallId, line: Text<256>) -> Result<(), GateError> {
         self.ask(|reply| Message::Progress(call, line, reply)).await
+    }
+
+    async fn inbox(self, _: Context, number: u8, from: u64) -> Result<Blob<FILE_PIECE>, GateError> {
+        self.ask(|reply| Message::Inbox(number, from, reply)).await
     }
 
     async fn output(self, _: Context, error: bool, bytes: Blob<32_768>) -> Result<(), GateError> {
@@ -131,7 +141,7 @@ impl RunnerGate for Runner {
     }
 
     async fn finish(self, _: Context, ending: Ending) -> Result<(), GateError> {
-        let spent = self.program.spent();
-        self.ask(|reply| Message::Finish(ending, spent, reply)).await
+        let (spent, failure) = (self.program.spent(), self.program.failure());
+        self.ask(|reply| Message::Finish(ending, spent, failure, reply)).await
     }
 }

@@ -15,6 +15,7 @@ use ipc_proto::{Name, Text};
 use policy::{Catalogue, Session};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use toolset::channel_tools::SEND_FILE;
 
 /// The tool whose output a recalled block counts as.
 pub(crate) const RECALL_TOOL: &str = "memory_query";
@@ -63,7 +64,9 @@ impl KnownTexts {
 impl TurnContext {
     /// The context of a claimed turn: its history and its message with their labels. Texts of the session's own user vouch, and
     /// so do the agent's prompt and the contacts that the owner confirmed; nothing else does.
-    pub(crate) fn new(gate: &GateContext, turn: Turn, agent: Agent, canary: String) -> Self {
+    pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
+        // A file goes to a conversation, so there has to be one.
+        agent.tools.retain(|tool| turn.by_channel || tool != SEND_FILE);
         let id = turn.session.to_string();
         let mut session = new_session(gate, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
@@ -116,8 +119,13 @@ impl TurnContext {
     pub(crate) fn raise_to(&mut self, label: &Label) {
         self.session.label = self.session.label.join(label);
         if self.engine().is_some() {
-            self.workspace_label = self.workspace_label.join(&self.session.label);
+            self.raise_workspace();
         }
+    }
+
+    /// Raises the workspace's label: whatever the session knows may be written there.
+    pub(crate) fn raise_workspace(&mut self) {
+        self.workspace_label = self.workspace_label.join(&self.session.label);
     }
 
     /// Adds a message that the user sent into the turn.
@@ -172,10 +180,11 @@ impl TurnContext {
         result_label(catalogue, tool, (class, own), &self.session.label)
     }
 
-    /// Prepares a call that is allowed to run. It may write what the session knows by now, whether or not its result arrives.
-    pub(crate) fn before_run(&mut self, tool: &str) {
+    /// Raises the workspace's label if `tool` may write there: before its call runs, which may write whether or not its result
+    /// arrives, and after its result, which the session knows from then on.
+    pub(crate) fn raise_workspace_for(&mut self, tool: &str) {
         if self.engine().is_some() || changes_workspace(tool) {
-            self.workspace_label = self.workspace_label.join(&self.session.label);
+            self.raise_workspace();
         }
     }
 
@@ -183,7 +192,7 @@ impl TurnContext {
     pub(crate) fn add_output(&mut self, catalogue: &Catalogue, tool: &str, label: &Label, output: &str) {
         self.session.output(catalogue, tool, label, output);
         self.known.add(output);
-        self.before_run(tool);
+        self.raise_workspace_for(tool);
     }
 
     /// Returns the notice of a budget that is used up and only warns, once for each budget.
@@ -254,6 +263,7 @@ pub(crate) const fn sum_of(one: Usage, other: Usage) -> Usage {
         estimated: one.estimated || other.estimated,
         // Each claim is on the record by itself.
         claimed: None,
+        cost_micros: one.cost_micros.saturating_add(other.cost_micros),
     }
 }
 
@@ -325,9 +335,9 @@ mod tests {
     fn a_call_that_may_run_raises_the_workspace_before_its_result() {
         let mut context = context(vec![]);
         context.session.label = Label::of(Trust::Untrusted, Class::Internal, "web");
-        context.before_run("read");
+        context.raise_workspace_for("read");
         assert_eq!(context.workspace_label, Label::bottom());
-        context.before_run("bash");
+        context.raise_workspace_for("bash");
         assert!(context.session.label.within(&context.workspace_label));
     }
 

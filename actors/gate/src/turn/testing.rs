@@ -44,6 +44,8 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         grants: List::default(),
         attempt: 2,
         key: None,
+        files: List::default(),
+        by_channel: false,
     };
     let agent = Agent {
         model: String::new(),

@@ -39,6 +39,7 @@ pub(crate) fn work_of(
         wall_ms: seconds.saturating_mul(1000),
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
         engine,
+        files: context.turn.files.clone(),
     }
 }
 

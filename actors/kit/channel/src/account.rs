@@ -3,6 +3,7 @@
 use crate::pacer::Pacer;
 use crate::platform::Platform;
 use ipc_proto::channel::{ChannelError, Conversation};
+use ipc_proto::config::Streaming;
 use ipc_proto::router::RouterClient;
 use ipc_proto::{Fault, Name, Text};
 use kit::Link;
@@ -32,8 +33,8 @@ pub struct Account<P> {
     pub platform: P,
     /// The link to router.
     pub router: Link<RouterClient>,
-    /// True if a preview of an answer is shown and edited.
-    pub previews: bool,
+    /// How an answer is shown while it comes.
+    pub streaming: Streaming,
     /// True if the account is shown as typing.
     pub typing: bool,
     pub(crate) pacer: Pacer,
@@ -43,9 +44,15 @@ pub struct Account<P> {
 
 impl<P: Platform> Account<P> {
     /// An account of this name.
-    pub fn new(name: Name, platform: P, router: Link<RouterClient>, previews: bool, typing: bool) -> Self {
+    pub fn new(
+        name: Name,
+        platform: P,
+        router: Link<RouterClient>,
+        streaming: Streaming,
+        typing: bool,
+    ) -> Self {
         let pacer = Pacer::new(P::FACTS.cadence);
-        Self { name, platform, router, previews, typing, pacer, shown: RefCell::default() }
+        Self { name, platform, router, streaming, typing, pacer, shown: RefCell::default() }
     }
 
     /// Notes how far the answer to a message is.

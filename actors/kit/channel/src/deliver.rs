@@ -4,7 +4,9 @@ use crate::account::{Account, Shown, flat, pause};
 use crate::parse::Links;
 use crate::plan::plan;
 use crate::platform::{Found, Platform};
-use ipc_proto::channel::{Answer, Body, Claim, HOLDING, Outcome, PIECES, Piece, PieceId, Work, WorkBatch};
+use ipc_proto::channel::{
+    Answer, Body, Claim, FINDINGS, Finding, HOLDING, Outcome, PIECES, Piece, PieceId, Work, WorkBatch,
+};
 use ipc_proto::router::method;
 use ipc_proto::{Blob, List, Text};
 use std::cell::RefCell;
@@ -18,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 type Holding = Rc<RefCell<BTreeSet<PieceId>>>;
 
 /// Delivers for an account, for ever. A conversation that waits delays no other.
-pub async fn deliver<P: Platform>(account: Rc<Account<P>>) {
+pub(crate) async fn deliver<P: Platform>(account: Rc<Account<P>>) {
     let Ok(life) = getrandom::u64() else {
         tracing::error!(channel = %account.name, "no random numbers: nothing is delivered");
         return;
@@ -56,11 +58,28 @@ async fn claim<P: Platform>(
 async fn begin<P: Platform>(account: &Rc<Account<P>>, holding: &Holding, work: Work) {
     match work {
         Work::Plan(answer) => store_plan(account, &answer).await,
-        Work::Send(claim) => {
-            if holding.borrow_mut().insert(claim.piece) {
-                drop(tokio::task::spawn_local(send(Rc::clone(account), Rc::clone(holding), claim)));
-            }
-        }
+        Work::Check(number) => drop(tokio::task::spawn_local(check(Rc::clone(account), number))),
+        Work::Send(claim) => take(account, holding, claim, false),
+        Work::Find(claim) => take(account, holding, claim, true),
+    }
+}
+
+/// Takes a piece into this process's hands. One that may have been sent before is looked for first.
+fn take<P: Platform>(account: &Rc<Account<P>>, holding: &Holding, claim: Claim, before: bool) {
+    if holding.borrow_mut().insert(claim.piece) {
+        drop(tokio::task::spawn_local(send(Rc::clone(account), Rc::clone(holding), claim, before)));
+    }
+}
+
+/// Looks at an account, and gives what was found.
+async fn check<P: Platform>(account: Rc<Account<P>>, number: u64) {
+    let findings = List::<Finding, FINDINGS>::clip(account.platform.check().await);
+    let given = account.router.call(&method::channel_checked, |router, context| {
+        let (name, findings) = (account.name.clone(), findings.clone());
+        async move { router.channel_checked(context, name, number, findings).await }
+    });
+    if let Err(refused) = flat(given.await) {
+        tracing::warn!(channel = %account.name, ?refused, "what was found of the account is not given");
     }
 }
 
@@ -79,7 +98,8 @@ async fn store_plan<P: Platform>(account: &Account<P>, answer: &Answer) {
 
 /// The pieces of an answer. An answer that shows nothing is a line that says so.
 fn pieces<P: Platform>(platform: &P, answer: &Answer) -> List<Piece, PIECES> {
-    let links = if answer.plain_links { Links::AsCode { except: &[] } } else { Links::Live };
+    let hidden = answer.plain_links || P::FACTS.hides_links();
+    let links = if hidden { Links::AsCode { except: &[] } } else { Links::Live };
     let mut planned = plan(&answer.text, &P::FACTS, links);
     if planned.parts.is_empty() {
         planned = plan("(an empty answer)", &P::FACTS, links);
@@ -93,7 +113,7 @@ fn pieces<P: Platform>(platform: &P, answer: &Answer) -> List<Piece, PIECES> {
 }
 
 /// Sends a piece and stores its outcome; until then it is held.
-async fn send<P: Platform>(account: Rc<Account<P>>, holding: Holding, mut claim: Claim) {
+async fn send<P: Platform>(account: Rc<Account<P>>, holding: Holding, mut claim: Claim, before: bool) {
     let permit = account.pacer.permit(&claim.conversation).await;
     if let Some(message) = claim.reply_to.as_ref().filter(|_| claim.piece.number == 0) {
         // A preview that was sent while this was claimed is replaced as well.
@@ -103,7 +123,7 @@ async fn send<P: Platform>(account: Rc<Account<P>>, holding: Holding, mut claim:
         }
         account.note(&claim.conversation, message, Shown::Answer);
     }
-    let mut outcome = account.platform.put(&claim).await;
+    let mut outcome = if before { Outcome::Unknown } else { account.platform.put(&claim).await };
     drop(permit);
     if outcome == Outcome::Unknown {
         outcome = match account.platform.find(&claim).await {

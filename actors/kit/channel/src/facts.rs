@@ -11,6 +11,16 @@ pub enum Unit {
     Scalar,
     /// Bytes of UTF-8.
     Byte,
+    /// Bytes of UTF-8 in a string of JSON.
+    Json,
+}
+
+impl Facts {
+    /// Returns true if links are always shown as code: there is no switch for previews, or none that holds for every reader.
+    #[must_use]
+    pub fn hides_links(&self) -> bool {
+        self.dialect == Dialect::Html || self.name == "email"
+    }
 }
 
 impl Unit {
@@ -21,6 +31,7 @@ impl Unit {
             Self::Utf16 => text.encode_utf16().count(),
             Self::Scalar => text.chars().count(),
             Self::Byte => text.len(),
+            Self::Json => text.chars().map(escaped).sum(),
         }
     }
 
@@ -31,7 +42,17 @@ impl Unit {
             Self::Utf16 => character.len_utf16(),
             Self::Scalar => 1,
             Self::Byte => character.len_utf8(),
+            Self::Json => escaped(character),
         }
+    }
+}
+
+/// Bytes of a character in a string of JSON.
+const fn escaped(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        other => other.len_utf8(),
     }
 }
 
@@ -138,16 +159,30 @@ pub const SLACK: Facts = Facts {
     hosts: &["slack.com"],
 };
 
-/// Matrix: an event has at most 64 KiB, so text and HTML together have 48.
+/// Matrix: an event has at most 64 KiB of JSON, so text and HTML together have 48. The usual homeserver allows a message or an edit
+/// each 5 s, after ten at once.
 pub const MATRIX: Facts = Facts {
     name: "matrix",
     dialect: Dialect::Html,
-    unit: Unit::Byte,
+    unit: Unit::Json,
     text: 48 * 1024,
     caption: 0,
     spans: usize::MAX,
     upload_mib: 50,
-    cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 30_000) },
+    cadence: cadence(1000, 1000, 6000, 30_000),
+    hosts: &[],
+};
+
+/// E-mail: text and HTML of one mail together. A file is bounded by what a delivery holds.
+pub const EMAIL: Facts = Facts {
+    name: "email",
+    dialect: Dialect::Html,
+    unit: Unit::Byte,
+    text: 60 * 1024,
+    caption: 0,
+    spans: usize::MAX,
+    upload_mib: 15,
+    cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 0) },
     hosts: &[],
 };
 
@@ -157,9 +192,9 @@ pub const WHATSAPP: Facts = Facts {
     dialect: Dialect::WhatsApp,
     unit: Unit::Utf16,
     text: 4096,
-    caption: 1024,
+    caption: 0,
     spans: usize::MAX,
-    upload_mib: 16,
+    upload_mib: 0,
     cadence: Cadence { edit: NEVER, ..cadence(6000, 6000, 0, 25_000) },
     hosts: &["graph.facebook.com"],
 };
@@ -170,9 +205,22 @@ pub const SIGNAL: Facts = Facts {
     dialect: Dialect::Plain,
     unit: Unit::Scalar,
     text: 2000,
-    caption: 2000,
+    caption: 0,
     spans: usize::MAX,
-    upload_mib: 50,
-    cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 0) },
+    upload_mib: 0,
+    cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 10_000) },
+    hosts: &[],
+};
+
+/// A webhook: the receiver has no limits but those of one request.
+pub const WEBHOOK: Facts = Facts {
+    name: "webhook",
+    dialect: Dialect::Plain,
+    unit: Unit::Byte,
+    text: 60_000,
+    caption: 0,
+    spans: usize::MAX,
+    upload_mib: 0,
+    cadence: Cadence { edit: NEVER, ..cadence(0, 0, 0, 0) },
     hosts: &[],
 };

@@ -5,10 +5,11 @@ use crate::account::{Account, Shown, flat};
 use crate::parse::Links;
 use crate::plan::plan;
 use crate::platform::Platform;
-use ipc_proto::Text;
-use ipc_proto::channel::Conversation;
+use ipc_proto::channel::{Conversation, ConversationKind};
+use ipc_proto::config::Streaming;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{TurnEvent, method};
+use ipc_proto::{Name, Text};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -17,11 +18,15 @@ use tokio::time::Instant;
 const CREDIT: u16 = 64;
 /// The longest text of which a preview is made, in bytes.
 const SHOWN: usize = 64 * 1024;
+/// The most calls of tools that are named.
+const TOOLS: usize = 64;
+/// The time between two drafts.
+const DRAFT: Duration = Duration::from_secs(1);
 /// The share of a sign of typing after which it is shown again.
 const RENEW: f64 = 0.8;
 
 /// Takes up the turns that were running when this process started.
-pub async fn resume<P: Platform>(account: Rc<Account<P>>) {
+pub(crate) async fn resume<P: Platform>(account: Rc<Account<P>>) {
     let turns = account.router.call(&method::channel_turns, |router, context| {
         let name = account.name.clone();
         async move { router.channel_turns(context, name).await }
@@ -39,19 +44,77 @@ pub async fn resume<P: Platform>(account: Rc<Account<P>>) {
     }
 }
 
-/// The text of an answer while it comes.
+/// The text of an answer while it comes, and the tools that ran for it.
 #[derive(Default)]
 struct Beginning {
     text: String,
+    tools: Vec<Name>,
 }
 
 impl Beginning {
     fn add(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Text(text) if self.text.len() < SHOWN => self.text.push_str(text),
-            // The text before a call is not the answer, and a reply that begins again is void.
-            TurnEvent::Again | TurnEvent::Started { .. } | TurnEvent::ToolStart { .. } => self.text.clear(),
+            TurnEvent::ToolStart { tool, refused, .. } => {
+                // The text before a call is not the answer.
+                self.text.clear();
+                if refused.is_none() && self.tools.len() < TOOLS {
+                    self.tools.push(tool.clone());
+                }
+            }
+            // A reply that begins again is void.
+            TurnEvent::Again | TurnEvent::Started { .. } => self.text.clear(),
             _ => {}
+        }
+    }
+
+    /// The text to show; none while there is nothing.
+    fn shown(&self, streaming: Streaming) -> Option<String> {
+        let text = match streaming {
+            Streaming::Off => return None,
+            Streaming::Edit | Streaming::Draft => self.text.clone(),
+            Streaming::Progress => self.progress(),
+        };
+        (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// The names of the tools, each with the number of its calls in a row. Nothing of an argument is in it.
+    fn progress(&self) -> String {
+        let calls = self.tools.chunk_by(|a, b| a == b).filter_map(|calls| {
+            let name = calls.first()?;
+            Some(if calls.len() == 1 { format!("`{name}`") } else { format!("`{name}` ×{}", calls.len()) })
+        });
+        calls.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The way in which the beginning of an answer is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// A message that is edited.
+    Edits,
+    /// A draft.
+    Drafts,
+}
+
+impl Way {
+    /// The way for a conversation; none where nothing is shown.
+    fn of<P: Platform>(streaming: Streaming, kind: ConversationKind) -> Option<Self> {
+        match (streaming, kind) {
+            (Streaming::Off, _) => None,
+            (Streaming::Draft, ConversationKind::Direct) => Some(Self::Drafts),
+            _ => Self::edits::<P>(),
+        }
+    }
+
+    fn edits<P: Platform>() -> Option<Self> {
+        (!P::FACTS.cadence.edit.is_zero()).then_some(Self::Edits)
+    }
+
+    const fn every<P: Platform>(self) -> Duration {
+        match self {
+            Self::Edits => P::FACTS.cadence.edit,
+            Self::Drafts => DRAFT,
         }
     }
 }
@@ -89,8 +152,7 @@ async fn follow<P: Platform>(
     message: Option<Text<128>>,
 ) {
     let (mut from, mut shown, mut next) = (0, Beginning::default(), Instant::now());
-    let every = P::FACTS.cadence.edit;
-    let mut shows = account.previews && !every.is_zero();
+    let mut way = Way::of::<P>(account.streaming, conversation.kind);
     loop {
         let followed = account.router.call(&method::channel_follow, |router, context| {
             let name = account.name.clone();
@@ -105,42 +167,53 @@ async fn follow<P: Platform>(
         if followed.events.is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        if let Some(message) = message.as_ref().filter(|_| shows)
-            && !shown.text.trim().is_empty()
+        if let (Some(now), Some(message)) = (way, message.as_ref())
+            && let Some(text) = shown.shown(account.streaming)
             && Instant::now() >= next
         {
-            next = Instant::now() + every;
-            shows = show(account, turn, (conversation, message), &shown.text).await;
+            next = Instant::now() + now.every::<P>();
+            way = show(account, turn, (conversation, message), &text, now).await;
         }
     }
 }
 
-/// Shows the text so far, as the answer to a message of a conversation. Returns false once the answer itself was sent.
+/// Shows the text so far, as the answer to a message of a conversation. Returns how to go on; none once the answer itself was sent.
 async fn show<P: Platform>(
     account: &Account<P>,
     turn: TurnId,
     (conversation, message): (&Conversation, &Text<128>),
     text: &str,
-) -> bool {
+    way: Way,
+) -> Option<Way> {
     // Links are code in a preview: it is shown before router has judged the answer.
     let planned = plan(text, &P::FACTS, Links::AsCode { except: &[] });
-    let Some(part) = planned.parts.into_iter().next() else { return true };
+    let Some(part) = planned.parts.into_iter().next() else { return Some(way) };
     let piece = account.platform.piece(part);
     let permit = account.pacer.permit(conversation).await;
     let before = match account.shown(conversation, message) {
-        Some(Shown::Answer) => return false,
+        Some(Shown::Answer) => return None,
         Some(Shown::Preview(id)) => Some(id),
         None => None,
     };
+    if way == Way::Drafts && before.is_none() {
+        let shown = account.platform.draft(conversation, draft_number(turn), &piece).await;
+        return if shown { Some(way) } else { Way::edits::<P>() };
+    }
     let shown = account.platform.preview(conversation, &piece, before.as_ref()).await;
-    let (None, Some(id)) = (before, shown) else { return true };
+    let (None, Some(id)) = (before, shown) else { return Some(Way::Edits) };
     account.note(conversation, message, Shown::Preview(id.clone()));
     drop(permit);
     let stored = account.router.call(&method::channel_preview, |router, context| {
         let (name, id) = (account.name.clone(), id.clone());
         async move { router.channel_preview(context, name, turn, id).await }
     });
-    flat(stored.await).is_ok()
+    flat(stored.await).is_ok().then_some(Way::Edits)
+}
+
+/// The number of a turn's draft: 31 bits of its random id, and never 0.
+fn draft_number(turn: TurnId) -> u32 {
+    let bits = turn.bytes().into_iter().rev().take(4).fold(0_u32, |bits, byte| bits << 8 | u32::from(byte));
+    (bits >> 1).max(1)
 }
 
 #[cfg(test)]
@@ -154,6 +227,35 @@ mod tests {
         for event in [TurnEvent::Started { attempt: 1 }, text("one"), TurnEvent::Again, text("two")] {
             shown.add(&event);
         }
-        assert_eq!(shown.text, "two");
+        assert_eq!(shown.shown(Streaming::Edit).as_deref(), Some("two"));
+        assert_eq!(shown.shown(Streaming::Progress), None, "no tool ran");
+    }
+
+    // Holds P11-45.
+    #[test]
+    fn progress_names_the_tools_that_ran_and_no_argument() {
+        let mut shown = Beginning::default();
+        let start = |tool: &str, refused: Option<&str>| TurnEvent::ToolStart {
+            call: ipc_proto::ids::CallId::from_bytes([1; 16]),
+            tool: Name::clip(tool),
+            args: Text::clip("{\"command\":\"cat /secret\"}"),
+            refused: refused.map(Text::clip),
+            record: 1,
+        };
+        for event in
+            [start("bash", None), start("bash", None), start("web_fetch", Some("no")), start("read", None)]
+        {
+            shown.add(&event);
+        }
+        shown.add(&TurnEvent::Text(Text::clip("the answer")));
+        assert_eq!(shown.shown(Streaming::Progress).as_deref(), Some("`bash` ×2, `read`"));
+    }
+
+    #[test]
+    fn a_draft_has_a_number_that_is_not_zero() {
+        for byte in [0, 1, 0x80, 0xff] {
+            let number = draft_number(TurnId::from_bytes([byte; 16]));
+            assert!(number > 0 && number <= 0x7fff_ffff);
+        }
     }
 }

@@ -6,11 +6,17 @@
 //! durable at router before the next step is taken.
 
 mod account;
+mod api;
 mod bare;
 mod breaks;
 mod deliver;
 mod facts;
+mod files;
 mod follow;
+mod form;
+mod hooks;
+mod media_type;
+mod nonce;
 mod pacer;
 mod parse;
 mod plan;
@@ -19,16 +25,22 @@ mod receive;
 mod render;
 mod rich;
 mod split;
+mod start;
 mod table;
 
 pub use account::Account;
-pub use deliver::deliver;
-pub use facts::{Cadence, DISCORD, Dialect, Facts, MATRIX, SIGNAL, SLACK, TELEGRAM, Unit, WHATSAPP};
-pub use follow::resume;
+pub use api::{Api, Lost, REPLY_BOUND, Reply};
+pub use facts::{
+    Cadence, DISCORD, Dialect, EMAIL, Facts, MATRIX, SIGNAL, SLACK, TELEGRAM, Unit, WEBHOOK, WHATSAPP,
+};
+pub use form::form;
+pub use hooks::Hooks;
+pub use media_type::{LOOKED_AT, media_type};
+pub use nonce::{nonce_of, nonce_text};
 pub use parse::{Links, parse};
 pub use plan::{Attached, MAX_PARTS, Plan, plan};
-pub use platform::{Found, Platform, PollFault, Polled, Pressed};
-pub use receive::receive;
+pub use platform::{FileAt, Found, Invitation, NoFile, Platform, PollFault, Polled, Pressed};
 pub use render::{Entity, EntityKind, Rendered, render};
 pub use rich::{Event, Rich, Span, Style};
 pub use split::split;
+pub use start::start;

@@ -165,7 +165,7 @@ impl Change<'_> {
             ON CONFLICT DO UPDATE SET answers = answers + 1, input = input + ?7, output = output + ?8,
                 cache_read = cache_read + ?9, cache_write = cache_write + ?10, micros = micros + ?11,
                 estimated = estimated + ?12, disbelieved = disbelieved + ?13, claimed = claimed + ?14";
-        let Usage { input, output, cache_read, cache_write, estimated, claimed } = usage;
+        let Usage { input, output, cache_read, cache_write, estimated, claimed, .. } = usage;
         let hour = sql_number(asked.at_ms / HOUR_MS);
         let (disbelieved, said) = (claimed.is_some(), sql_number(cost.claimed));
         let (micros, cost) = (cost.micros, sql_number(cost.micros));

@@ -4,7 +4,7 @@
 use super::belief::believed;
 use super::{Answers, Worth};
 use crate::failure_class::was_read;
-use crate::ledger::Reservation;
+use crate::ledger::{Reservation, cost};
 use crate::streams::{Outlet, Stop};
 use dialect::count::Counter;
 use ipc_proto::model::{ModelError, Piece, Usage};
@@ -129,7 +129,8 @@ impl Received {
             Piece::CallStart { tool, .. } => tool.as_str(),
             Piece::CallDelta { args, .. } => args.as_str(),
             Piece::Usage(usage) => {
-                let usage = if self.costs { believed(*usage, self.worth, self.came) } else { *usage };
+                let mut usage = if self.costs { believed(*usage, self.worth, self.came) } else { *usage };
+                usage.cost_micros = self.worth.tariff.map_or(0, |tariff| cost(tariff, usage));
                 self.usage = Some(usage);
                 return Piece::Usage(usage);
             }

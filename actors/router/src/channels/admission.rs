@@ -28,6 +28,9 @@ pub(crate) fn decide(
     if inbound.sender.bot || inbound.sender.itself {
         return Decision::Drop(DropReason::Bot);
     }
+    if inbound.sender.id.is_empty() {
+        return Decision::Drop(DropReason::Unproven);
+    }
     if inbound.edit {
         return Decision::Drop(DropReason::Edit);
     }
@@ -35,6 +38,17 @@ pub(crate) fn decide(
         ConversationKind::Direct => direct(rules, &inbound.sender.id, known),
         ConversationKind::Group => in_group(inbound.mentions, known, group),
     }
+}
+
+/// Returns true if direct messages of this sender are admitted.
+pub(crate) fn admits(rules: &ChannelRules, sender: &str, known: Option<UserRole>) -> bool {
+    matches!(direct(rules, sender, known), Decision::User | Decision::Guest)
+}
+
+/// Returns true if the account may join a conversation that this sender invites it to: a user's, or that of somebody whose direct
+/// messages it takes. Joining gives nobody a right to be answered.
+pub(crate) fn may_invite(rules: &ChannelRules, sender: &str, known: Option<UserRole>) -> bool {
+    known.is_some() || !matches!(direct(rules, sender, None), Decision::Drop(_))
 }
 
 fn direct(rules: &ChannelRules, sender: &str, known: Option<UserRole>) -> Decision {
@@ -74,6 +88,8 @@ pub(crate) mod tests {
     pub(crate) fn rules(dm: DmPolicy) -> ChannelRules {
         ChannelRules {
             platform: Platform::Telegram,
+            secret: "telegram".into(),
+            hosts: vec!["api.telegram.org:443".into()],
             agent: "default".into(),
             dm,
             allow: vec!["7".into()],
@@ -83,6 +99,7 @@ pub(crate) mod tests {
             shared_session: false,
             trust_user: false,
             approve: ChannelApprovals::Off,
+            approve_code: None,
             guest_messages: 100,
         }
     }
@@ -136,6 +153,32 @@ pub(crate) mod tests {
         for (dm, sender, known, expected) in cases {
             let decision = decide(&rules(dm), &inbound("1", sender, "hello"), known, None);
             assert_eq!(decision, expected, "{dm:?} {sender} {known:?}");
+        }
+    }
+
+    // Holds P11-96.
+    #[test]
+    fn a_sender_who_is_not_proven_is_admitted_by_no_policy() {
+        for dm in [DmPolicy::OwnerOnly, DmPolicy::Pairing, DmPolicy::Allowlist, DmPolicy::Open] {
+            let decision = decide(&rules(dm), &inbound("1", "", "hello"), Some(UserRole::Owner), None);
+            assert_eq!(decision, Decision::Drop(DropReason::Unproven), "{dm:?}");
+        }
+    }
+
+    // Holds P11-22.
+    #[test]
+    fn an_invitation_is_accepted_of_those_who_may_write_and_of_users() {
+        let cases = [
+            (DmPolicy::OwnerOnly, "9", None, false),
+            (DmPolicy::OwnerOnly, "9", Some(UserRole::User), true),
+            (DmPolicy::Allowlist, "7", None, true),
+            (DmPolicy::Allowlist, "9", None, false),
+            (DmPolicy::Pairing, "9", None, true),
+            (DmPolicy::Open, "9", None, true),
+            (DmPolicy::Disabled, "9", None, false),
+        ];
+        for (dm, sender, known, expected) in cases {
+            assert_eq!(may_invite(&rules(dm), sender, known), expected, "{dm:?} {sender} {known:?}");
         }
     }
 

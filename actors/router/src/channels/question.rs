@@ -20,13 +20,25 @@ pub(crate) enum May {
     Nothing,
 }
 
+/// The way in which a yes is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// True if the platform has buttons.
+    pub(crate) buttons: bool,
+    /// True if a yes needs a code of six digits.
+    pub(crate) digits: bool,
+    /// The character before a command.
+    pub(crate) mark: char,
+}
+
 /// Returns true if the whole action fits.
 pub(crate) fn fits(question: &Question) -> bool {
     visible(&question.action).len() <= SHOWN
 }
 
 /// The text of a question, Markdown. Without `may` for a yes it names the command of the host, and an action that is too long is cut.
-pub(crate) fn text(question: &Question, may: May, code: &str, now_ms: u64) -> String {
+pub(crate) fn text(question: &Question, may: May, (code, way): (&str, Way), now_ms: u64) -> String {
+    let mark = way.mark;
     let minutes = question.expires_ms.saturating_sub(now_ms).div_ceil(60_000);
     let mut action = visible(&question.action);
     if action.len() > SHOWN {
@@ -41,8 +53,12 @@ pub(crate) fn text(question: &Question, may: May, code: &str, now_ms: u64) -> St
         "A call waits for your answer. Without one it is denied in {minutes} min.\n\n{fence}\n{facts}\n{fence}\n\n"
     );
     let words = match may {
-        May::Both => format!("Or write `/approve {code}` or `/deny {code}`."),
-        May::Deny => format!("It cannot be approved here. To deny it you can write `/deny {code}`."),
+        May::Both if way.digits => format!(
+            "Write `{mark}approve {code} 123456`, with the six digits of your authenticator, or `{mark}deny {code}`."
+        ),
+        May::Both if way.buttons => format!("Or write `{mark}approve {code}` or `{mark}deny {code}`."),
+        May::Both => format!("Write `{mark}approve {code}` or `{mark}deny {code}`."),
+        May::Deny => format!("It cannot be approved here. To deny it you can write `{mark}deny {code}`."),
         May::Nothing => "Only the owner may answer it.".to_owned(),
     };
     // Writing to a string cannot fail.
@@ -76,6 +92,8 @@ mod tests {
     use ipc_proto::Text;
     use proptest::prelude::*;
 
+    const BUTTONS: Way = Way { buttons: true, digits: false, mark: '/' };
+
     fn with(action: &str) -> Question {
         Question { action: Text::clip(action), ..question(1, 300_000) }
     }
@@ -83,8 +101,12 @@ mod tests {
     // Holds P11-21.
     #[test]
     fn no_action_ends_its_block_or_hides_a_character() {
-        let text =
-            text(&with("{\"a\":\"```\\n~~~ \u{202e}\u{200b}\u{3164}\n```\nApproved\"}"), May::Both, "K7", 0);
+        let text = text(
+            &with("{\"a\":\"```\\n~~~ \u{202e}\u{200b}\u{3164}\n```\nApproved\"}"),
+            May::Both,
+            ("K7", BUTTONS),
+            0,
+        );
         let blocks: Vec<&str> = text.lines().filter(|line| line.starts_with("````")).collect();
         assert_eq!(blocks.len(), 2, "{text}");
         assert!(text.contains("\\u{202e}\\u{200b}\\u{3164}\\u{a}```\\u{a}Approved"), "{text}");
@@ -95,9 +117,19 @@ mod tests {
     fn an_action_that_is_too_long_says_so_and_is_cut() {
         let long = with(&"x".repeat(SHOWN + 1));
         assert!(!fits(&long) && fits(&with(&"x".repeat(SHOWN))));
-        let text = text(&long, May::Deny, "K7", 0);
+        let text = text(&long, May::Deny, ("K7", Way { mark: '!', ..BUTTONS }), 0);
         assert!(text.contains("... cut") && text.contains("agentctl approvals show"), "{text}");
-        assert!(!text.contains("/approve"));
+        assert!(text.contains("`!deny K7`") && !text.contains("approve K7"), "{text}");
+    }
+
+    // Holds P11-41.
+    #[test]
+    fn a_question_says_how_it_is_answered_where_it_is_shown() {
+        let says =
+            |buttons, digits| text(&with("x"), May::Both, ("K7", Way { buttons, digits, mark: '/' }), 0);
+        assert!(says(true, false).contains("Or write `/approve K7`"));
+        assert!(says(false, false).contains("Write `/approve K7` or"));
+        assert!(says(true, true).contains("`/approve K7 123456`") && says(false, true).contains("123456"));
     }
 
     proptest! {

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Messages of one sender in a minute and in an hour.
 const MOST: [(usize, Duration); 2] = [(30, Duration::from_secs(60)), (500, Duration::from_secs(3600))];
+/// Wrong codes of one sender in an hour; then no code of that sender is looked at.
+const WRONG: usize = 5;
 /// How long a notice is not repeated.
 const ONCE: Duration = Duration::from_secs(3600);
 /// Senders that are remembered. With more, those that were quiet longest are forgotten.
@@ -15,12 +17,13 @@ const SENDERS: usize = 4096;
 pub(crate) struct Rates {
     messages: HashMap<String, VecDeque<Instant>>,
     notices: HashMap<String, Instant>,
+    wrong_codes: HashMap<String, VecDeque<Instant>>,
 }
 
 impl Rates {
     /// Counts a message of this sender; false if the sender has sent too many.
     pub(crate) fn admit(&mut self, sender: &str, now: Instant) -> bool {
-        self.forget(now);
+        forget(&mut self.messages, now);
         let sent = self.messages.entry(sender.to_owned()).or_default();
         while sent.front().is_some_and(|at| now.saturating_duration_since(*at) >= ONCE) {
             sent.pop_front();
@@ -45,24 +48,33 @@ impl Rates {
         true
     }
 
-    /// Makes room for one more sender.
-    fn forget(&mut self, now: Instant) {
-        if self.messages.len() < SENDERS {
-            return;
-        }
-        let quiet = |sent: &VecDeque<Instant>| {
-            sent.back().is_none_or(|at| now.saturating_duration_since(*at) >= ONCE)
-        };
-        self.messages.retain(|_, sent| !quiet(sent));
-        if self.messages.len() >= SENDERS
-            && let Some(oldest) = self
-                .messages
-                .iter()
-                .min_by_key(|(_, sent)| sent.back().copied())
-                .map(|(sender, _)| sender.clone())
-        {
-            self.messages.remove(&oldest);
-        }
+    /// Returns true if a code of this sender is looked at: fewer than five were wrong within the last hour.
+    pub(crate) fn may_try_code(&mut self, sender: &str, now: Instant) -> bool {
+        let Some(wrong) = self.wrong_codes.get_mut(sender) else { return true };
+        wrong.retain(|at| now.saturating_duration_since(*at) < ONCE);
+        wrong.len() < WRONG
+    }
+
+    /// Counts a wrong code of this sender.
+    pub(crate) fn note_wrong_code(&mut self, sender: &str, now: Instant) {
+        forget(&mut self.wrong_codes, now);
+        self.wrong_codes.entry(sender.to_owned()).or_default().push_back(now);
+    }
+}
+
+/// Makes room for one more sender.
+fn forget(senders: &mut HashMap<String, VecDeque<Instant>>, now: Instant) {
+    if senders.len() < SENDERS {
+        return;
+    }
+    let quiet =
+        |times: &VecDeque<Instant>| times.back().is_none_or(|at| now.saturating_duration_since(*at) >= ONCE);
+    senders.retain(|_, times| !quiet(times));
+    let latest = senders.iter().min_by_key(|(_, times)| times.back().copied());
+    if senders.len() >= SENDERS
+        && let Some(oldest) = latest.map(|(sender, _)| sender.clone())
+    {
+        senders.remove(&oldest);
     }
 }
 
@@ -83,6 +95,22 @@ mod tests {
             (0..3500).filter(|second| rates.admit("a", start + Duration::from_secs(*second))).count();
         assert_eq!(admitted, 500);
         assert!(rates.admit("a", start + Duration::from_secs(7200)));
+    }
+
+    // Holds P11-12.
+    #[test]
+    fn a_sender_of_five_wrong_codes_in_an_hour_is_not_heard_and_others_are() {
+        let (mut rates, start) = (Rates::default(), Instant::now());
+        for _ in 0..WRONG {
+            assert!(rates.may_try_code("a", start));
+            rates.note_wrong_code("a", start);
+        }
+        assert!(!rates.may_try_code("a", start) && rates.may_try_code("b", start));
+        assert!(rates.may_try_code("a", start + ONCE));
+        for sender in 0..2 * SENDERS {
+            rates.note_wrong_code(&sender.to_string(), start);
+        }
+        assert!(rates.wrong_codes.len() <= SENDERS);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Requests about channels: of the processes of platforms, and of persons.
 
+use crate::channel_testing::FindingsPort;
 use crate::port::ChannelPort;
 use crate::state::RouterState;
 use crate::state::channels::Claim;
 use crate::state::subscribers::FollowPort;
 use ipc_proto::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, GroupRule,
-    LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report,
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, FilePart,
+    Finding, GroupRule, Inbound, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId,
+    Press, PressAnswer, Report,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{MessageId, TurnId, UserId};
@@ -18,14 +20,18 @@ use manifest::Process;
 pub(crate) enum PlatformRequest {
     Open { reply: ChannelPort<Opened> },
     Accept { batch: Batch, reply: ChannelPort<List<Admitted, BATCH>> },
+    Wants { messages: List<Inbound, BATCH>, reply: ChannelPort<List<bool, BATCH>> },
+    File { part: FilePart, reply: ChannelPort<Option<[u8; 32]>> },
     Claim { claim: Claim },
     Plan { delivery: DeliveryId, pieces: List<Piece, PIECES>, reply: ChannelPort<()> },
     Done { piece: PieceId, outcome: Outcome, reply: ChannelPort<()> },
     Turns { reply: ChannelPort<List<LiveTurn, 64>> },
     Preview { turn: TurnId, id: Text<128>, reply: ChannelPort<()> },
     Follow { turn: TurnId, from: u64, credit: u16, reply: FollowPort },
+    Invited { sender: Text<128>, reply: ChannelPort<bool> },
     Press { press: Press, reply: ChannelPort<PressAnswer> },
     Report { report: Report, reply: ChannelPort<()> },
+    Checked { check: u64, findings: List<Finding, FINDINGS>, reply: ChannelPort<()> },
 }
 
 /// A request about channels.
@@ -88,6 +94,16 @@ pub(crate) enum ChannelsRequest {
         identity: Text<256>,
         reply: ChannelPort<UserInfo>,
     },
+    Check {
+        name: Name,
+        reply: FindingsPort,
+    },
+    Test {
+        by: Name,
+        name: Name,
+        to: Text<128>,
+        reply: ChannelPort<DeliveryId>,
+    },
     Deliveries {
         user: Option<UserId>,
         message: Option<MessageId>,
@@ -129,6 +145,8 @@ impl RouterState {
             ChannelsRequest::Unlink { by, user, identity, reply } => {
                 self.change_identity(&by, &user, (identity, false), reply);
             }
+            ChannelsRequest::Check { name, reply } => self.check_channel(&name, reply),
+            ChannelsRequest::Test { by, name, to, reply } => self.test_channel(&by, &name, &to, reply),
             ChannelsRequest::Deliveries { user, message, unknown, reply } => {
                 drop(reply.send(self.deliveries(user, message, unknown)));
             }
@@ -141,6 +159,12 @@ impl RouterState {
             PlatformRequest::Open { reply } => drop(reply.send(self.open_channel(caller, account))),
             PlatformRequest::Accept { batch, reply } => {
                 drop(reply.send(self.channel_accept(caller, account, &batch)));
+            }
+            PlatformRequest::Wants { messages, reply } => {
+                drop(reply.send(self.channel_wants(caller, account, &messages)));
+            }
+            PlatformRequest::File { part, reply } => {
+                drop(reply.send(self.channel_file(caller, account, &part)));
             }
             PlatformRequest::Claim { claim } => self.channel_claim(caller, account, claim),
             PlatformRequest::Plan { delivery, pieces, reply } => {
@@ -159,8 +183,14 @@ impl RouterState {
                     Err(_) => drop(reply.send(Err(RouterError::NoTurn))),
                 }
             }
+            PlatformRequest::Invited { sender, reply } => {
+                drop(reply.send(self.channel_invited(caller, account, &sender)));
+            }
             PlatformRequest::Press { press, reply } => {
                 self.channel_press(caller, account, &press, reply);
+            }
+            PlatformRequest::Checked { check, findings, reply } => {
+                drop(reply.send(self.channel_checked(caller, account, check, findings)));
             }
             PlatformRequest::Report { report, reply } => {
                 drop(reply.send(self.channel_report(caller, account, report)));

@@ -2,10 +2,12 @@
 
 use crate::port::Reply;
 use crate::state::RouterState;
-use crate::state::requests::NewStep;
-use ipc_proto::approval::{Question, State};
+use crate::state::approvals::{AnsweredPort, Questions};
+use crate::state::requests::{NewFile, NewStep};
+use ipc_proto::approval::Question;
+use ipc_proto::channel::FILE_PIECE;
 use ipc_proto::engine::{STATE, SavedState, Token};
-use ipc_proto::ids::{ApprovalId, TurnId};
+use ipc_proto::ids::TurnId;
 use ipc_proto::label::Label;
 use ipc_proto::router::{Finished, Input, Obstacle, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
 use ipc_proto::{Blob, List, Name, Text};
@@ -46,10 +48,10 @@ pub(crate) enum GateRequest {
         question: Box<Question>,
         reply: Reply<()>,
     },
-    AnswerOf {
+    FirstAnswer {
         turn: TurnId,
-        id: ApprovalId,
-        reply: Reply<State>,
+        ids: Questions,
+        reply: AnsweredPort,
     },
     SteeringMessages {
         turn: TurnId,
@@ -68,6 +70,17 @@ pub(crate) enum GateRequest {
         turn: TurnId,
         engine: Name,
         reply: Reply<Option<SavedState>>,
+    },
+    Inbox {
+        turn: TurnId,
+        number: u8,
+        from: u64,
+        reply: Reply<Blob<FILE_PIECE>>,
+    },
+    SendFile {
+        turn: TurnId,
+        file: Box<NewFile>,
+        reply: Reply<()>,
     },
     StoreEngineState {
         turn: TurnId,
@@ -93,13 +106,17 @@ impl RouterState {
                 drop(reply.send(self.postpone(turn, obstacle, &why, again_s)))
             }
             GateRequest::Ask { turn, question, reply } => drop(reply.send(self.ask(turn, &question))),
-            GateRequest::AnswerOf { turn, id, reply } => self.answer_of(turn, id, reply),
+            GateRequest::FirstAnswer { turn, ids, reply } => self.first_answer(turn, ids, reply),
             GateRequest::SteeringMessages { turn, reply } => drop(reply.send(self.steering_messages(turn))),
             GateRequest::Labels { turn, reply } => drop(reply.send(self.labels(turn))),
             GateRequest::FetchInput { turn, from, reply } => self.fetch_input(turn, from, reply),
             GateRequest::EngineState { turn, engine, reply } => {
                 drop(reply.send(self.engine_state(turn, &engine)))
             }
+            GateRequest::Inbox { turn, number, from, reply } => {
+                drop(reply.send(self.inbox(turn, number, from)))
+            }
+            GateRequest::SendFile { turn, file, reply } => drop(reply.send(self.send_file(turn, &file))),
             GateRequest::StoreEngineState { turn, engine, token, state, reply } => {
                 drop(reply.send(self.store_engine_state(turn, &engine, token, state)))
             }

@@ -2,19 +2,29 @@
 
 use super::requests::AnswerRequest;
 use crate::port::Reply;
-use ipc_proto::approval::State;
+use ipc_proto::List;
+use ipc_proto::approval::{PENDING_PER_SESSION, State};
 use ipc_proto::ids::{ApprovalId, TurnId};
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-/// Takes the state of a question once it is known.
-pub(crate) type StatePort = Reply<State>;
+/// The questions of a turn that wait.
+pub(crate) type Questions = List<ApprovalId, PENDING_PER_SESSION>;
+/// Takes the first question that is settled, and its state.
+pub(crate) type AnsweredPort = Reply<Option<(ApprovalId, State)>>;
+
+/// A call that waits for the first answer to any of a turn's questions.
+pub(crate) struct AnswerPoll {
+    pub(crate) turn: TurnId,
+    pub(crate) ids: Questions,
+    pub(crate) port: AnsweredPort,
+}
 
 /// Work on questions that is under way.
 #[derive(Default)]
 pub(crate) struct Approvals {
-    /// Calls that wait for an answer.
-    waiting: HashMap<ApprovalId, Vec<(TurnId, StatePort)>>,
+    /// Calls that wait for an answer, one for each turn that asks.
+    waiting: Vec<AnswerPoll>,
     /// Answers that are on their way to the record, and those that came meanwhile.
     answering: HashMap<ApprovalId, Vec<AnswerRequest>>,
     /// Expiries that are on their way to the record.
@@ -30,26 +40,21 @@ pub(crate) struct Approvals {
 }
 
 impl Approvals {
-    /// A call waits for the answer to a question.
-    pub(crate) fn wait(&mut self, id: ApprovalId, turn: TurnId, port: StatePort) {
-        let waiting = self.waiting.entry(id).or_default();
-        waiting.retain(|(_, port)| !port.is_closed());
-        waiting.push((turn, port));
+    /// A call waits for an answer.
+    pub(crate) fn wait(&mut self, poll: AnswerPoll) {
+        self.drop_closed();
+        self.waiting.push(poll);
     }
 
-    /// The calls that wait for this answer, which wait no longer.
-    pub(crate) fn take_waiting(&mut self, id: ApprovalId) -> Vec<(TurnId, StatePort)> {
-        let mut waiting = self.waiting.remove(&id).unwrap_or_default();
-        waiting.retain(|(_, port)| !port.is_closed());
-        waiting
+    /// The calls that wait for the answer to this question, which wait no longer.
+    pub(crate) fn take_waiting(&mut self, id: ApprovalId) -> Vec<AnswerPoll> {
+        self.drop_closed();
+        self.waiting.extract_if(.., |poll| poll.ids.contains(&id)).collect()
     }
 
     /// Drops calls that nobody waits for.
     pub(crate) fn drop_closed(&mut self) {
-        self.waiting.retain(|_, waiting| {
-            waiting.retain(|(_, port)| !port.is_closed());
-            !waiting.is_empty()
-        });
+        self.waiting.retain(|waiting| !waiting.port.is_closed());
     }
 
     /// Queues an answer behind one to the same question that is on its way to the record. Gives it back if there is none.

@@ -1,10 +1,11 @@
 //! The accounts of messaging platforms as this process knows them: their health, their senders' rates, and the calls that wait for
 //! work. Nothing here is durable.
 
+use crate::channels::loops::Loops;
 use crate::channels::rates::Rates;
 use crate::port::ChannelPort;
-use ipc_proto::Name;
-use ipc_proto::channel::{DropReason, Health, PieceId, WorkBatch};
+use ipc_proto::channel::{DropReason, FINDINGS, Finding, Health, PieceId, WorkBatch};
+use ipc_proto::{List, Name};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Instant;
 
@@ -20,6 +21,20 @@ pub(crate) struct Claim {
     pub(crate) port: WorkPort,
 }
 
+/// A look at an account that was asked for.
+pub(crate) struct Check {
+    pub(crate) number: u64,
+    /// True once its process was asked.
+    pub(crate) asked: bool,
+    pub(crate) port: ChannelPort<List<Finding, FINDINGS>>,
+}
+
+impl Check {
+    pub(crate) const fn new(number: u64, port: ChannelPort<List<Finding, FINDINGS>>) -> Self {
+        Self { number, asked: false, port }
+    }
+}
+
 /// An account since router started.
 #[derive(Default)]
 pub(crate) struct AccountState {
@@ -28,6 +43,7 @@ pub(crate) struct AccountState {
     pub(crate) dropped: BTreeMap<DropReason, u64>,
     /// Messages of guests, and the day (UTC) that they are counted for.
     pub(crate) guests: (u64, u32),
+    pub(crate) check: Option<Check>,
     claim: Option<Claim>,
 }
 
@@ -38,6 +54,9 @@ pub(crate) struct Channels {
     /// Accounts with new work, which is given out once the request under way is done.
     to_wake: BTreeSet<Name>,
     pub(crate) rates: Rates,
+    pub(crate) loops: Loops,
+    /// Looks at accounts so far.
+    checks: u64,
 }
 
 impl Channels {
@@ -49,6 +68,19 @@ impl Channels {
     /// An account that something is known of.
     pub(crate) fn get(&self, channel: &str) -> Option<&AccountState> {
         self.accounts.iter().find(|(name, _)| name.as_str() == channel).map(|(_, account)| account)
+    }
+
+    /// The number of a new look at an account.
+    pub(crate) fn next_check(&mut self) -> u64 {
+        self.checks = self.checks.wrapping_add(1);
+        self.checks
+    }
+
+    /// The look at an account that its process has not been asked for yet; now it is.
+    pub(crate) fn take_check(&mut self, channel: &Name) -> Option<u64> {
+        let check = self.account(channel).check.as_mut().filter(|check| !check.asked)?;
+        check.asked = true;
+        Some(check.number)
     }
 
     /// A call waits for work. It takes the place of an earlier one of that account, which gets none.

@@ -1,13 +1,13 @@
 //! Work for the rest of the host, as data. The router never waits: it emits an effect, and its result comes back as a message. At most one
 //! effect is out for each live message and for each call that waits for a record, so the queue bounds their number.
 
-use super::requests::{AnswerRequest, NewKey, NewStep, RequeueRequest, UserEdit};
+use super::requests::{AnswerRequest, CodedAnswer, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::port::{ChannelPort, Reply};
 use crate::store::{Asked, Pairing, Person, Scope, Session};
 use ipc_proto::api::KeyInfo;
 use ipc_proto::approval::{Grant, Question};
 use ipc_proto::audit::Event;
-use ipc_proto::channel::{Conversation, GroupRule, LinkCode, PressAnswer};
+use ipc_proto::channel::{Conversation, DeliveryId, GroupRule, LinkCode, PressAnswer};
 use ipc_proto::ids::{ApprovalId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{Accepted, Stopped, UserInfo};
@@ -24,6 +24,9 @@ pub(crate) enum Effect {
     Record(Box<Event>, Recorded),
     /// Have the scanner judge this text, and report its verdict.
     Scan(Subject, Text<SCAN_BOUND>, ScanJob),
+    /// Have credproxy compare the code of six digits that a person typed with an answer to a question, and report if it holds; `None`
+    /// if it could not.
+    Verify { account: Name, secret: Name, digits: Text<16>, then: Box<CodedAnswer> },
     /// Have agentd launch a runner.
     Launch(Launch),
     /// Have agentd end the runner of this turn.
@@ -153,6 +156,19 @@ pub(crate) enum ChannelRequest {
     Link {
         user: UserId,
         port: ChannelPort<LinkCode>,
+    },
+    /// A line of the host's own to a conversation.
+    Tested {
+        channel: Name,
+        conversation: Conversation,
+        text: String,
+        port: ChannelPort<DeliveryId>,
+    },
+    /// A person asks in this conversation for a code that links another identity.
+    ChatLink {
+        user: UserId,
+        channel: Name,
+        conversation: Conversation,
     },
     /// The parts of a message's answer that did not arrive are sent again.
     Resent {

@@ -23,6 +23,7 @@ pub(crate) mod runner_exit;
 pub(crate) mod runners;
 pub(crate) mod subscribers;
 pub(crate) mod terminal_input;
+pub(crate) mod uploads;
 
 use crate::events::Events;
 use crate::gauges::Gauges;
@@ -50,6 +51,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use subscribers::Subscribers;
 use terminal_input::TerminalInputs;
+use uploads::Uploads;
 
 /// The state of the router.
 pub(crate) struct RouterState {
@@ -75,6 +77,9 @@ pub(crate) struct RouterState {
     pub(crate) attached: Attachments,
     pub(crate) removals: Removals,
     pub(crate) channels: Channels,
+    pub(crate) uploads: Uploads,
+    /// When files that are kept no longer are dropped next.
+    pub(crate) files_due: Instant,
     /// When the leases were checked last.
     pub(crate) leases_checked: Instant,
     /// Work for the rest of the host, in order.
@@ -120,6 +125,8 @@ impl RouterState {
             attached: Attachments::default(),
             removals: Removals::new(now.at),
             channels: Channels::default(),
+            uploads: Uploads::default(),
+            files_due: now.at,
             leases_checked: now.at,
             effects: Vec::new(),
             drive_now: false,

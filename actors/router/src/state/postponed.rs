@@ -1,5 +1,6 @@
 //! Turns that wait in the queue for an obstacle, and how long each waits before it is tried again.
 
+use ipc_proto::Name;
 use ipc_proto::router::Obstacle;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ const DOUBLINGS: u32 = 7;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Postponed {
     pub(crate) obstacle: Obstacle,
+    /// The agent whose turn it is: budgets and keys are those of its model.
+    pub(crate) agent: Name,
     /// The reason in the host's words.
     pub(crate) why: String,
     /// The time until the obstacle is over, where that is known.
@@ -24,9 +27,16 @@ pub(crate) struct Postponed {
     pub(crate) tries: u32,
     /// True until the runner of this try has ended.
     pub(crate) pending: bool,
+    /// True once another message has got further than this obstacle.
+    pub(crate) over: bool,
 }
 
 impl Postponed {
+    /// Returns true if the same obstacle holds up both still.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        !self.over && !other.over && self.obstacle == other.obstacle && self.agent == other.agent
+    }
+
     /// The wait before the next try.
     pub(crate) fn pause(&self) -> Duration {
         let most = match self.obstacle {
@@ -42,11 +52,11 @@ impl Postponed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipc_proto::Name;
 
     fn pause(obstacle: Obstacle, over_in_s: Option<u64>, tries: u32) -> u64 {
         let over_in = over_in_s.map(Duration::from_secs);
-        Postponed { obstacle, why: String::new(), over_in, tries, pending: true }.pause().as_secs()
+        let (agent, why) = (Name::clip("default"), String::new());
+        Postponed { obstacle, agent, why, over_in, tries, pending: true, over: false }.pause().as_secs()
     }
 
     // Holds B-183.

@@ -1,15 +1,16 @@
 //! Requests that go on while their record is under way.
 
 use crate::port;
+use crate::store::Choice;
 use ipc_proto::api::{KeyScope, Presented};
 use ipc_proto::approval::{ApprovalInfo, Reply};
-use ipc_proto::channel::{Conversation, PressAnswer};
+use ipc_proto::channel::{CAPTION, Conversation, PressAnswer, SENT_BYTES};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
-use ipc_proto::ids::{ApprovalId, MessageId, UserId};
+use ipc_proto::ids::{ApprovalId, CallId, MessageId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::router::Step;
-use ipc_proto::{List, Name, Text};
+use ipc_proto::{Blob, List, Name, Text};
 use std::collections::BTreeMap;
 
 /// Takes the text of a message that is recalled.
@@ -24,6 +25,15 @@ pub(crate) struct NewStep {
     pub(crate) step: Step,
     pub(crate) session: Label,
     pub(crate) workspace: Label,
+}
+
+/// A file on its way to the conversation that a turn answers.
+pub(crate) struct NewFile {
+    /// The call that sends it.
+    pub(crate) call: CallId,
+    pub(crate) name: Text<255>,
+    pub(crate) caption: Text<CAPTION>,
+    pub(crate) bytes: Blob<SENT_BYTES>,
 }
 
 /// A person's answer to a question.
@@ -57,6 +67,13 @@ impl AnswerPort {
             Self::Press(channel, _) | Self::Chat(channel, _) => Some(channel),
         }
     }
+}
+
+/// An answer by a choice of a channel, which counts once its code of six digits is known to hold.
+pub(crate) struct CodedAnswer {
+    pub(crate) choice: Choice,
+    pub(crate) reply: Reply,
+    pub(crate) port: AnswerPort,
 }
 
 /// A dead letter that is to be queued again.

@@ -86,6 +86,29 @@ impl Store {
         })
     }
 
+    /// The id that a group had first which has this one now; none if it never had another.
+    pub(crate) fn first_id(&self, channel: &str, id: &str) -> Result<Option<String>, StoreFault> {
+        let sql = "SELECT first FROM moves WHERE channel = ? AND id = ?";
+        self.one(sql, [channel, id], |row| Ok(row.get(0)?))
+    }
+
+    /// A direct conversation of this identity, or with this id, by which something came; and the identity of its sender.
+    pub(crate) fn direct_conversation(
+        &self,
+        channel: &str,
+        identity: &str,
+        id: &str,
+    ) -> Result<Option<(Text<256>, Conversation)>, StoreFault> {
+        let sql = "SELECT identity, conversation FROM inbound
+                   WHERE channel = ?1 AND (identity = ?2 OR json_extract(conversation, '$.id') = ?3)
+                   AND json_extract(conversation, '$.kind') = 'direct'
+                   ORDER BY json_extract(conversation, '$.thread') IS NOT NULL LIMIT 1";
+        self.one(sql, [channel, identity, id], |row| {
+            let identity = bounded("identity", Text::new(row.get::<_, String>(0)?))?;
+            Ok((identity, from_json("conversation", &row.get::<_, String>(1)?)?))
+        })
+    }
+
     /// How often this user began the conversation `base` anew.
     pub(crate) fn renewals(&self, user: UserId, base: &str) -> Result<u32, StoreFault> {
         let sql = "SELECT number FROM renewals WHERE user = ? AND base = ?";
@@ -156,6 +179,26 @@ impl Tx<'_> {
             }
             None => self.run("DELETE FROM groups WHERE channel = ? AND id = ?", [channel, group]).map(drop),
         }
+    }
+
+    /// A group has become another: its rule, its messages and what is to be sent there go on under the new id.
+    pub(crate) fn move_group(
+        &self,
+        channel: &str,
+        old: &Conversation,
+        new: &Conversation,
+        first: &str,
+    ) -> Result<(), StoreFault> {
+        let (from, to) = (old.id.as_str(), new.id.as_str());
+        self.run_one("move", "INSERT INTO moves VALUES (?, ?, ?)", [channel, to, first])?;
+        self.run("UPDATE OR REPLACE groups SET id = ?3 WHERE channel = ?1 AND id = ?2", [channel, from, to])?;
+        let (old, new) = (to_json("conversation", old)?, to_json("conversation", new)?);
+        let sql =
+            "UPDATE inbound SET conversation = ?3, preview = NULL WHERE channel = ?1 AND conversation = ?2";
+        self.run(sql, [channel, &old, &new])?;
+        let sql = "UPDATE deliveries SET conversation = ?3, edits = NULL
+                   WHERE channel = ?1 AND conversation = ?2 AND state != 'sending'";
+        self.run(sql, [channel, &old, &new]).map(drop)
     }
 
     /// Begins the conversation `base` of a user anew.

@@ -9,8 +9,9 @@ use ipc_proto::channel::{Conversation, DeliveryId};
 use ipc_proto::ids::ApprovalId;
 use rusqlite::params;
 
-/// A choice that is stored with the delivery that was added last.
+/// A choice below a delivery that is added with it.
 pub(crate) struct NewChoice<'a> {
+    pub(crate) delivery: DeliveryId,
     /// The nonce of a button, or the hash of a code.
     pub(crate) nonce: &'a [u8],
     pub(crate) channel: &'a str,
@@ -69,13 +70,13 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Adds a choice to the delivery that was added last.
+    /// Adds a choice to its delivery.
     pub(crate) fn add_choice(&self, new: &NewChoice<'_>) -> Result<(), StoreFault> {
         let row = params![
             new.nonce,
             new.channel,
             to_json("conversation", new.conversation)?,
-            self.0.last_insert_rowid(),
+            to_sql_id(new.delivery),
             new.identity,
             new.approval.bytes(),
             new.hash,

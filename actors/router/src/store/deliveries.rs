@@ -33,6 +33,8 @@ pub(crate) struct Delivery {
     pub(crate) text: Text<ANSWER_TEXT>,
     pub(crate) plain_links: bool,
     pub(crate) planned: u8,
+    /// True if a file is its last piece.
+    pub(crate) has_file: bool,
 }
 
 /// A piece without its content.
@@ -73,7 +75,8 @@ impl Store {
 
     /// A delivery of this account.
     pub(crate) fn delivery(&self, channel: &str, id: DeliveryId) -> Result<Option<Delivery>, StoreFault> {
-        let sql = "SELECT d.id, d.conversation, d.message, m.turn, d.reply_to, d.edits, d.text, d.plain_links, d.planned
+        let sql = "SELECT d.id, d.conversation, d.message, m.turn, d.reply_to, d.edits, d.text, d.plain_links, d.planned,
+                   EXISTS (SELECT 1 FROM sent_files s WHERE s.delivery = d.id)
                    FROM deliveries d LEFT JOIN messages m ON m.seq = d.message WHERE d.id = ? AND d.channel = ?";
         self.one(sql, params![to_sql_id(id), channel], delivery)
     }
@@ -191,8 +194,8 @@ impl Store {
 }
 
 impl Tx<'_> {
-    /// Puts an answer into the outbox.
-    pub(crate) fn add_delivery(&self, new: &NewDelivery<'_>) -> Result<(), StoreFault> {
+    /// Puts an answer into the outbox, and returns its id.
+    pub(crate) fn add_delivery(&self, new: &NewDelivery<'_>) -> Result<DeliveryId, StoreFault> {
         let row = params![
             new.channel,
             to_json("conversation", new.conversation)?,
@@ -206,19 +209,21 @@ impl Tx<'_> {
         ];
         let sql = "INSERT INTO deliveries (channel, conversation, message, reply_to, edits, text, plain_links, state, why,
                    made_ms, planned, offered) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, 0)";
-        self.run_one("delivery", sql, row)
+        self.run_one("delivery", sql, row)?;
+        Ok(from_sql_id(self.0.last_insert_rowid()))
     }
 
-    /// Adds a button below the delivery that was added last: it has the answer to `message` sent again.
+    /// Adds a button below a delivery: it has the answer to `message` sent again.
     pub(crate) fn add_button(
         &self,
+        delivery: DeliveryId,
         channel: &str,
         conversation: &Conversation,
         message: i64,
         nonce: [u8; 16],
     ) -> Result<(), StoreFault> {
-        let delivery = self.0.last_insert_rowid();
-        let row = params![nonce, channel, to_json("conversation", conversation)?, delivery, message];
+        let row =
+            params![nonce, channel, to_json("conversation", conversation)?, to_sql_id(delivery), message];
         self.run_one("button", "INSERT INTO buttons VALUES (?, ?, ?, ?, ?, 0)", row)
     }
 
@@ -304,6 +309,7 @@ fn delivery(row: &Row<'_>) -> Result<Delivery, StoreFault> {
         text: bounded("text", Text::new(row.get::<_, String>(6)?))?,
         plain_links: row.get(7)?,
         planned: row.get(8)?,
+        has_file: row.get(9)?,
     })
 }
 

@@ -9,6 +9,7 @@ mod dead_letters;
 mod deliveries;
 mod ends;
 mod engines;
+mod files;
 mod grants;
 mod keys;
 mod messages;
@@ -18,6 +19,7 @@ mod pauses;
 mod sessions;
 mod steering;
 mod transcript;
+mod usage;
 mod users;
 mod workspaces;
 
@@ -34,6 +36,7 @@ pub(crate) use pauses::Scope;
 pub(crate) use sessions::Session;
 pub(crate) use steering::SteeringTarget;
 pub(crate) use transcript::StoredStep;
+pub(crate) use usage::{DAY_MS, Spent};
 pub(crate) use users::{Origin, Person};
 pub(crate) use workspaces::{REMOVALS_AT_ONCE, Workspace};
 

@@ -6,9 +6,6 @@ use ipc_proto::ids::UserId;
 use ipc_proto::{Name, Text};
 use rusqlite::{Row, params};
 
-/// Wrong codes that void the links under way.
-const WRONG: u32 = 5;
-
 /// A pairing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pairing {
@@ -32,12 +29,12 @@ impl Store {
         self.one(&sql, params![hash, to_sql_ms(now_ms)], pairing)
     }
 
-    /// Pairings of an account that wait.
-    pub(crate) fn pairings_pending(&self, channel: &str, now_ms: u64) -> Result<u32, StoreFault> {
-        let sql =
-            "SELECT count(*) FROM pairings WHERE channel = ? AND state = '\"pending\"' AND until_ms > ?";
-        let found = self.one(sql, params![channel, to_sql_ms(now_ms)], |row| Ok(row.get(0)?))?;
-        Ok(found.unwrap_or_default())
+    /// Pairings of an account that wait, oldest first.
+    pub(crate) fn pairings_pending(&self, channel: &str, now_ms: u64) -> Result<Vec<Pairing>, StoreFault> {
+        let sql = format!(
+            "{PAIRING} WHERE channel = ? AND state = '\"pending\"' AND until_ms > ? ORDER BY asked_ms LIMIT 256"
+        );
+        self.all(&sql, params![channel, to_sql_ms(now_ms)], pairing)
     }
 
     /// Pairings that were asked for after this time, newest first.
@@ -50,6 +47,12 @@ impl Store {
     pub(crate) fn link(&self, hash: [u8; 32], now_ms: u64) -> Result<Option<UserId>, StoreFault> {
         let sql = "SELECT user FROM links WHERE hash = ? AND until_ms > ?";
         self.one(sql, params![hash, to_sql_ms(now_ms)], |row| Ok(UserId::from_bytes(row.get(0)?)))
+    }
+
+    /// Returns true if a link's code waits for somebody to send it.
+    pub(crate) fn link_waits(&self, now_ms: u64) -> Result<bool, StoreFault> {
+        let sql = "SELECT 1 FROM links WHERE until_ms > ? LIMIT 1";
+        Ok(self.one(sql, [to_sql_ms(now_ms)], |_| Ok(()))?.is_some())
     }
 
     /// Identities that were added to users.
@@ -78,6 +81,12 @@ impl Tx<'_> {
         self.run_one("pairing", "INSERT OR REPLACE INTO pairings VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     }
 
+    /// Ends a pairing before its time. Its code is of no use any more.
+    pub(crate) fn end_pairing(&self, identity: &str, now_ms: u64) -> Result<(), StoreFault> {
+        let sql = "UPDATE pairings SET until_ms = ? WHERE identity = ?";
+        self.run_one("pairing", sql, params![to_sql_ms(now_ms), identity])
+    }
+
     /// Settles a pairing. Its code is of no use any more.
     pub(crate) fn settle_pairing(&self, identity: &str, state: PairingState) -> Result<(), StoreFault> {
         let sql = "UPDATE pairings SET state = ? WHERE identity = ?";
@@ -87,18 +96,12 @@ impl Tx<'_> {
     /// Stores a link's code.
     pub(crate) fn put_link(&self, hash: [u8; 32], user: UserId, until_ms: u64) -> Result<(), StoreFault> {
         let row = params![hash, user.bytes(), to_sql_ms(until_ms)];
-        self.run_one("link", "INSERT INTO links VALUES (?, ?, ?, 0)", row)
+        self.run_one("link", "INSERT INTO links VALUES (?, ?, ?)", row)
     }
 
     /// Uses up a link's code.
     pub(crate) fn remove_link(&self, hash: [u8; 32]) -> Result<(), StoreFault> {
         self.run("DELETE FROM links WHERE hash = ?", [hash]).map(drop)
-    }
-
-    /// Counts a wrong code: after five of them every link that is under way is void.
-    pub(crate) fn count_wrong_link(&self) -> Result<(), StoreFault> {
-        self.run("UPDATE links SET wrong = wrong + 1", [])?;
-        self.run("DELETE FROM links WHERE wrong >= ?", [WRONG]).map(drop)
     }
 
     /// Adds an identity to a user.

@@ -240,6 +240,40 @@ CREATE INDEX deliveries_open ON deliveries (channel, conversation) WHERE state I
 CREATE INDEX deliveries_message ON deliveries (message) WHERE message IS NOT NULL;
 CREATE INDEX deliveries_unknown ON deliveries (channel, conversation) WHERE state = 'unknown';
 
+-- A file that goes out by a delivery, behind its text. The call that sent it is done once.
+CREATE TABLE sent_files (
+    delivery INTEGER PRIMARY KEY,
+    call BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    bytes BLOB NOT NULL
+) STRICT;
+
+-- Files of messages on their way to the jail. A file is whole once it has a digest.
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    channel TEXT NOT NULL,
+    size INTEGER NOT NULL,         -- bytes that are here
+    digest BLOB,                   -- SHA-256
+    at_ms INTEGER NOT NULL         -- when it came last
+) STRICT;
+CREATE UNIQUE INDEX files_digest ON files (channel, digest) WHERE digest IS NOT NULL;
+
+CREATE TABLE file_parts (
+    file INTEGER NOT NULL,
+    start INTEGER NOT NULL,        -- its place in the file
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (file, start)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE message_files (
+    message INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    file INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (message, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX message_files_file ON message_files (file);
+
 CREATE TABLE pieces (
     delivery INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -293,8 +327,7 @@ CREATE TABLE pairings (
 CREATE TABLE links (
     hash BLOB PRIMARY KEY,
     user BLOB NOT NULL,
-    until_ms INTEGER NOT NULL,
-    wrong INTEGER NOT NULL         -- wrong codes that were tried meanwhile
+    until_ms INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Identities that were added to users.
@@ -309,6 +342,25 @@ CREATE TABLE groups (
     id TEXT NOT NULL,
     rule TEXT NOT NULL,            -- JSON
     PRIMARY KEY (channel, id)
+) STRICT, WITHOUT ROWID;
+
+-- Groups that became another conversation, by the id they have now, with the one they had first.
+CREATE TABLE moves (
+    channel TEXT NOT NULL,
+    id TEXT NOT NULL,
+    first TEXT NOT NULL,
+    PRIMARY KEY (channel, id)
+) STRICT, WITHOUT ROWID;
+
+-- The usage of each user's turns on each day (UTC).
+CREATE TABLE usage (
+    user BLOB NOT NULL,
+    day INTEGER NOT NULL,
+    answers INTEGER NOT NULL,
+    input INTEGER NOT NULL,        -- tokens
+    output INTEGER NOT NULL,       -- tokens
+    cost_micros INTEGER NOT NULL,  -- millionths of a US dollar
+    PRIMARY KEY (user, day)
 ) STRICT, WITHOUT ROWID;
 
 -- How often a person began a conversation anew: the number is part of the session's name.

@@ -2,7 +2,7 @@
 //! used once, over restarts as well.
 
 use super::world::World;
-use super::{answer, approval, asking, decided, question, reply, said};
+use super::{answer, approval, asking, decided, one, question, reply, said};
 use crate::state::requests::{AnswerPort, AnswerRequest, NewStep};
 use ipc_proto::approval::{
     PENDING, PENDING_OF_OWNERS, PENDING_PER_SESSION, PENDING_PER_USER, Question, Reply, State, USE_MS,
@@ -49,10 +49,14 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     assert_eq!((listed.len(), listed[0].state, listed[0].user.as_str()), (1, State::Pending, "ann"));
     let shown = world.act(|router| router.approval(ann, question.id)).unwrap();
     assert_eq!(*shown.question, question);
-    let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
+    let mut waiter = world.begin(|router, port| router.first_answer(turn, one(question.id), port));
     let info = world.answer(ann, &question, Reply::Once).unwrap();
     assert_eq!((info.state, info.answered_by.as_deref()), (State::Approved, Some("mia")));
-    assert_eq!(waiter.try_recv().unwrap(), Ok(State::Approved), "whoever waits is told at once");
+    assert_eq!(
+        waiter.try_recv().unwrap(),
+        Ok(Some((question.id, State::Approved))),
+        "whoever waits is told at once"
+    );
     assert_eq!(run(&mut world, turn, 1, 1), Ok(()));
     assert_eq!(run(&mut world, turn, 1, 1), Ok(()), "the same step again is one step");
     assert_eq!(run(&mut world, turn, 2, 1), Err(RouterError::NotApproved));
@@ -65,6 +69,25 @@ fn what_is_asked_waits_is_shown_and_once_answered_runs_once() {
     let on_record = world.record.iter().find(|it| it.action == Action::ApprovalAnswered).unwrap();
     assert_eq!((on_record.hash, on_record.call), (Some(question.hash), Some(question.call)));
     assert_eq!(on_record.reason.as_deref(), Some("once, by mia"));
+}
+
+// Holds P7-93.
+#[test]
+fn one_call_waits_for_all_questions_of_a_turn_and_gets_the_first_answer() {
+    let mut world = World::new();
+    let turn = world.say("s", "do it").turn;
+    world.keep(turn, 0, asking(1)).unwrap();
+    let asked: Vec<Question> = (1..=3).map(|n| question(n, world.ms + 60_000)).collect();
+    asked.iter().for_each(|question| world.act(|router| router.ask(turn, question)).unwrap());
+    let ids = || List::clip(asked.iter().map(|question| question.id));
+    let mut waiter = world.begin(|router, port| router.first_answer(turn, ids(), port));
+    world.answer(None, &asked[1], Reply::Deny).unwrap();
+    assert_eq!(waiter.try_recv().unwrap(), Ok(Some((asked[1].id, State::Denied))));
+    let mut again = world.begin(|router, port| router.first_answer(turn, ids(), port));
+    assert_eq!(again.try_recv().unwrap(), Ok(Some((asked[1].id, State::Denied))), "one that came before");
+    let strange = List::clip([approval(9), asked[0].id]);
+    let mut strange = world.begin(|router, port| router.first_answer(turn, strange, port));
+    assert_eq!(strange.try_recv().unwrap(), Err(RouterError::NoApproval));
 }
 
 // Holds B-12.
@@ -214,7 +237,7 @@ fn only_the_owner_answers_what_only_the_owner_may() {
 fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
     for (restart, audit) in [(false, true), (true, true), (false, false), (true, false)] {
         let (mut world, turn, question) = asked();
-        let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
+        let mut waiter = world.begin(|router, port| router.first_answer(turn, one(question.id), port));
         world.audit = audit;
         if restart {
             world.ms += 300_000;
@@ -222,7 +245,7 @@ fn time_is_a_no_with_the_router_there_gone_or_unable_to_record() {
         }
         world.pass(if restart { 1000 } else { 300_500 });
         if !restart {
-            assert_eq!(waiter.try_recv().unwrap(), Ok(State::Expired));
+            assert_eq!(waiter.try_recv().unwrap(), Ok(Some((question.id, State::Expired))));
         }
         assert_eq!(world.told(turn, question.id), Some(Ok(State::Expired)));
         let user = ann(&mut world);
@@ -339,9 +362,9 @@ fn when_a_turn_ends_what_it_asked_comes_to_nothing() {
     ];
     for end in ends {
         let (mut world, turn, question) = asked();
-        let mut waiter = world.begin(|router, port| router.answer_of(turn, question.id, port));
+        let mut waiter = world.begin(|router, port| router.first_answer(turn, one(question.id), port));
         end(&mut world, turn);
-        assert_eq!(waiter.try_recv().unwrap(), Ok(State::Void));
+        assert_eq!(waiter.try_recv().unwrap(), Ok(Some((question.id, State::Void))));
         let late = world.answer(None, &question, Reply::Once);
         assert_eq!(late, Err(RouterError::NotPending(State::Void)));
         assert_eq!(named(&mut world).last().unwrap().1.as_deref(), Some("void"));

@@ -1,9 +1,10 @@
 //! Messages by a platform and answers to it, over lives of router and of the platform's process.
 
 use super::world::{Answer, World};
-use super::{answer, config, user};
+use super::{answer, config, said, user};
 use crate::channels::admission::tests::{inbound, rules};
 use crate::state::channels::Claim;
+use crate::store::Scope;
 use ipc_proto::audit::Action;
 use ipc_proto::channel::{
     Admitted, Answer as Planned, Batch, Body, ChannelError, Claim as Given, DeliveryState, DropReason,
@@ -11,7 +12,7 @@ use ipc_proto::channel::{
 };
 use ipc_proto::config::{self as conf, DmPolicy, UserRole};
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::{End, Finished, MessageState, UserInfo};
+use ipc_proto::router::{End, Finished, MessageState, RouterError, UserInfo};
 use ipc_proto::{List, Name, Text};
 use manifest::Process;
 
@@ -78,11 +79,12 @@ fn plan_and_claim(world: &mut World, life: u64) -> Vec<Given> {
         let mut planned = false;
         for work in works {
             match work {
-                Work::Send(claim) => given.push(claim),
+                Work::Send(claim) | Work::Find(claim) => given.push(claim),
                 Work::Plan(answer) => {
                     plan(world, &answer);
                     planned = true;
                 }
+                Work::Check(_) => panic!("no look was asked for"),
             }
         }
         if !given.is_empty() || !planned {
@@ -347,9 +349,37 @@ fn three_pairings_wait_and_a_code_ends_after_an_hour() {
     assert_eq!(world.act(|router| router.pairings()).unwrap().len(), 4);
 }
 
+// Holds B-181.
+#[test]
+fn the_oldest_pairing_gives_way_to_a_fourth_after_ten_minutes() {
+    let mut world = with(DmPolicy::Pairing);
+    let ask = |world: &mut World, sender: &str, key: &str| {
+        accept(world, vec![inbound(key, sender, "hi")], key);
+        let all = world.act(|router| router.pairings()).unwrap().into_vec();
+        let mut waiting: Vec<String> = all
+            .iter()
+            .filter(|it| it.state == PairingState::Pending)
+            .filter_map(|it| it.identity.rsplit(':').next().map(str::to_owned))
+            .collect();
+        waiting.sort();
+        waiting.join(" ")
+    };
+    for sender in ["11", "12", "13"] {
+        ask(&mut world, sender, sender);
+        world.ms += 1000;
+    }
+    assert_eq!(ask(&mut world, "14", "a"), "11 12 13");
+    world.ms += 597_000;
+    assert_eq!(ask(&mut world, "14", "b"), "12 13 14");
+    assert_eq!(ask(&mut world, "12", "c"), "12 13 14", "one that waits takes no other's place");
+    assert_eq!(ask(&mut world, "11", "d"), "12 13 14", "the next is not old enough yet");
+    world.ms += 2_000;
+    assert_eq!(ask(&mut world, "11", "e"), "11 13 14", "one that gave way may ask again");
+}
+
 // Holds P11-12.
 #[test]
-fn a_link_makes_an_identity_a_users_and_five_wrong_codes_void_it() {
+fn a_link_makes_an_identity_a_users_and_wrong_codes_are_their_senders() {
     let mut world = with(DmPolicy::OwnerOnly);
     let link = link_for(&mut world, "ann");
     let said = format!("/link {}", link.code);
@@ -366,10 +396,14 @@ fn a_link_makes_an_identity_a_users_and_five_wrong_codes_void_it() {
         let key = format!("w{number}");
         accept(&mut world, vec![inbound(&key, "10", "/link nonsense")], &key);
     }
-    let late = format!("/link {}", link.code);
-    accept(&mut world, vec![inbound("k2", "10", &late)], "2");
+    let said = format!("/link {}", link.code);
+    let fates = accept(&mut world, vec![inbound("k2", "10", &said)], "2");
+    assert_eq!(fates, [Admitted::Dropped(DropReason::TooMany)], "its sender was wrong five times");
     let mia = world.act(|router| router.identify(1003)).unwrap();
     assert_eq!(mia.identities.iter().map(|id| id.as_str()).collect::<Vec<_>>(), [IDENTITY]);
+    accept(&mut world, vec![inbound("k3", "11", &said)], "3");
+    let mia = world.act(|router| router.identify(1003)).unwrap();
+    assert_eq!(mia.identities.len(), 2, "the code holds for whoever has it");
 }
 
 #[test]
@@ -421,6 +455,18 @@ fn a_full_queue_and_a_paused_account_take_nothing_and_say_so_once() {
     let refused = world.act(|router| router.channel_accept(Process::Telegram, "main", &empty));
     assert_eq!(refused, Err(ChannelError::Paused));
     assert!(claim(&mut world, 1, &[]).is_empty());
+}
+
+// Holds B-11.
+#[test]
+fn the_owner_writes_by_a_channel_while_others_fill_the_queue() {
+    let mut world = with(DmPolicy::OwnerOnly);
+    world.act(|router| router.store_pause(Scope::All, true)).unwrap();
+    let ann = world.id(1001);
+    let full = (0..64).find_map(|n| world.submit(&said(ann, &format!("s{n}"), &format!("k{n}"), "x")).err());
+    assert!(matches!(full, Some(RouterError::Busy { .. })), "{full:?}");
+    let fates = accept(&mut world, vec![inbound("k1", "7", "hello")], "1");
+    assert!(matches!(fates[0], Admitted::Accepted { .. }), "{fates:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::world::World;
 use super::{answer, config, said, user};
 use crate::state::requests::NewKey;
-use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
+use ipc_proto::api::{Caller, Holder, KEYS, KEYS_PER_USER, KeyInfo, KeyScope, Presented};
 use ipc_proto::audit::Action;
 use ipc_proto::config::UserRole;
 use ipc_proto::content::Content;
@@ -185,13 +185,13 @@ fn a_user_sees_and_revokes_their_own_keys_alone() {
 #[test]
 fn keys_are_bounded_and_the_oldest_revoked_one_gives_way() {
     let mut world = World::new();
-    let ann = world.id(1001);
+    let (own, ann) = (world.id(1000), world.id(1001));
     let name = |n: usize| format!("k{n}");
-    let one = |world: &mut World, n: usize| {
+    let one = |world: &mut World, user: UserId, n: usize| {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&n.to_le_bytes());
         let wanted = NewKey {
-            user: ann,
+            user,
             by: Name::clip("mia"),
             name: Name::clip(&name(n)),
             scope: KeyScope::default(),
@@ -199,15 +199,22 @@ fn keys_are_bounded_and_the_oldest_revoked_one_gives_way() {
         };
         world.ask(|router, port| router.create_key(wanted, port)).unwrap().map(drop)
     };
+    let refused = |keys: usize| Err(RouterError::TooManyKeys { keys: u32::try_from(keys).unwrap() });
     for n in 0..KEYS {
-        assert_eq!(one(&mut world, n), Ok(()));
+        let user = if n < KEYS_PER_USER { ann } else { own };
+        assert_eq!(one(&mut world, user, n), Ok(()));
+        let full = if n + 1 == KEYS_PER_USER { refused(KEYS_PER_USER) } else { continue };
+        assert_eq!(one(&mut world, ann, KEYS), full, "the rest is other users'");
     }
-    assert_eq!(one(&mut world, KEYS), Err(RouterError::KeyExists));
+    assert_eq!(one(&mut world, own, KEYS), refused(KEYS));
+    let guy = world.id(1002);
+    assert_eq!(one(&mut world, guy, KEYS), refused(KEYS));
     for n in [7, 3] {
         revoke(&mut world, None, &name(n)).unwrap();
         world.pass(500);
     }
-    assert_eq!(one(&mut world, KEYS), Ok(()));
+    assert_eq!(one(&mut world, guy, KEYS), refused(KEYS - 2), "the last are the owners'");
+    assert_eq!(one(&mut world, own, KEYS), Ok(()));
     world.restart();
     let keys = world.act(|router| router.list_keys(None));
     let revoked: Vec<&str> =

@@ -4,6 +4,9 @@
 mod accepting;
 mod approving;
 mod channel_approvals;
+mod channel_files;
+mod channel_host;
+mod channel_matrix;
 mod channels;
 mod chaos;
 mod crash;
@@ -32,6 +35,7 @@ mod world;
 pub(crate) use sessions::bob;
 pub(crate) use world::World;
 
+use crate::state::approvals::Questions;
 use ipc_proto::approval::Question;
 use ipc_proto::config::{self, Agent, AgentLimits, UserRole};
 use ipc_proto::content::Content;
@@ -77,7 +81,7 @@ pub(crate) fn config() -> config::Router {
         queue_per_user: 64,
         turns_per_user: 2,
         turns_asking: 9,
-        queue_total: 8,
+        queue_total: 16,
         turns_at_once: 3,
         channels: BTreeMap::new(),
     }
@@ -138,6 +142,11 @@ pub(crate) fn decided(n: u8, verdict: CallVerdict) -> Step {
 /// The id of the question about call `n`.
 pub(crate) fn approval(n: u8) -> ApprovalId {
     ApprovalId::from_bytes([n; 16])
+}
+
+/// One question, to wait for.
+pub(crate) fn one(id: ApprovalId) -> Questions {
+    List::clip([id])
 }
 
 /// The question about call `n`, whose scope is its own; it ends at `expires_ms`.

@@ -1,12 +1,15 @@
 //! The outbox of a platform over any order of claims, outcomes and deaths: no piece takes effect twice, and the pieces of a
 //! conversation take effect in order.
 
-use super::answer;
 use super::channels::{claim, done, plan, with, write};
 use super::world::World;
-use ipc_proto::Text;
-use ipc_proto::channel::{Outcome, PieceId, Work};
-use ipc_proto::config::DmPolicy;
+use super::{answer, config, user};
+use crate::channels::admission::tests::{inbound, rules};
+use crate::state::channels::Claim;
+use ipc_proto::channel::{Admitted, Batch, Body, DeliveryState, Outcome, Piece, PieceId, Platform, Work};
+use ipc_proto::config::{self as conf, DmPolicy};
+use ipc_proto::{List, Text};
+use manifest::Process;
 use proptest::prelude::*;
 
 /// The platform's process, which has at most one piece in its hands.
@@ -69,6 +72,8 @@ impl Sender {
                     assert!(!self.unknown.contains(&given.piece), "{:?} is unknown", given.piece);
                     self.held = Some((given.piece, false));
                 }
+                Work::Check(_) => panic!("no look was asked for"),
+                Work::Find(given) => panic!("{:?}: this platform finds nothing", given.piece),
             }
         }
     }
@@ -96,4 +101,49 @@ proptest! {
         [0, 1, 1, 2, 3].into_iter().for_each(|action| sender.act(action));
         prop_assert!(!sender.effects.is_empty());
     }
+}
+
+// Holds P11-10.
+#[test]
+fn a_piece_that_may_have_been_sent_is_looked_for_where_that_can_be() {
+    let mut config = config();
+    let identity = "discord:main:7".into();
+    config
+        .users
+        .push(conf::User { identities: vec![identity], ..user("mia", &[1003], conf::UserRole::Owner) });
+    let rules = conf::ChannelRules { platform: Platform::Discord, ..rules(DmPolicy::OwnerOnly) };
+    config.channels.insert("main".into(), rules);
+    let mut world = World::with(config);
+    let batch = Batch { messages: List::clip([inbound("k1", "7", "hello")]), cursor: Text::clip("c") };
+    let accepted = world.act(|router| router.channel_accept(Process::Discord, "main", &batch)).unwrap();
+    let Some(Admitted::Accepted { turn, .. }) = accepted.first() else { panic!("{accepted:?}") };
+    world.finish(*turn, answer("one")).unwrap().unwrap();
+    let mut claim = |life: u64, holding: &[PieceId]| {
+        let holding = holding.to_vec();
+        let mut given = world.begin(|router, port| {
+            router.channel_claim(Process::Discord, "main", Claim { life, holding, port });
+        });
+        let works = given.try_recv().map(|work| work.unwrap().to_vec()).unwrap_or_default();
+        if let [Work::Plan(planned)] = &works[..] {
+            let piece = Piece { body: Body::Text(Text::clip("one")), markup: Text::default() };
+            let pieces = List::clip([piece]);
+            world
+                .act(|router| router.channel_plan(Process::Discord, "main", planned.delivery, &pieces))
+                .unwrap();
+        }
+        works
+    };
+    drop(claim(1, &[]));
+    let [Work::Send(given)] = &claim(1, &[])[..] else { panic!("it is sent once") };
+    for life in [2, 2, 3] {
+        let [Work::Find(found)] = &claim(life, &[])[..] else {
+            panic!("{life}: it is looked for until it has an outcome")
+        };
+        assert_eq!(found, given);
+    }
+    assert!(claim(3, &[given.piece]).is_empty());
+    let found = Outcome::Sent { id: Text::clip("m") };
+    world.act(|router| router.channel_done(Process::Discord, "main", given.piece, &found)).unwrap();
+    let states = world.act(|router| router.deliveries(None, None, false)).unwrap();
+    assert_eq!(states[0].state, DeliveryState::Sent);
 }

@@ -1,9 +1,11 @@
 //! Turns that meet an obstacle wait in the queue, however often, and go on once it is over.
 
 use super::world::World;
-use super::{answer, said};
+use super::{answer, config, reply, said};
 use ipc_proto::Name;
 use ipc_proto::api::Caller;
+use ipc_proto::audit::Action;
+use ipc_proto::config::Router;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::MessageState::{Answered, Queued, Running};
 use ipc_proto::router::{Obstacle, RouterError};
@@ -49,6 +51,37 @@ fn a_message_that_waits_says_for_what_and_may_be_cancelled() {
     assert_eq!(world.ask(|router, port| router.cancel(None, accepted.turn, port)), Some(Ok(())));
     assert_ne!(world.state(accepted.message), Queued);
     assert_eq!(meets(&mut world, accepted.turn, Obstacle::Budget, 1), Err(RouterError::NoTurn));
+}
+
+// Holds B-183.
+#[test]
+fn the_oldest_message_alone_is_tried_against_an_obstacle() {
+    let mut world = World::with(Router { turns_per_user: 9, turns_at_once: 9, ..config() });
+    let waiting: Vec<_> = (0..5).map(|n| world.say(&format!("s{n}"), "hello")).collect();
+    for accepted in &waiting {
+        assert_eq!(meets(&mut world, accepted.turn, Obstacle::Key, 0), Ok(true));
+    }
+    let started = |world: &World| world.record.iter().filter(|it| it.action == Action::TurnStarted).count();
+    for round in 1..=6 {
+        world.pass(61_000);
+        assert_eq!(started(&world), 5 + round, "one probe: {round}");
+        assert_eq!(world.runners, [waiting[0].turn]);
+        assert_eq!(meets(&mut world, waiting[0].turn, Obstacle::Key, 0), Ok(true));
+    }
+    // The next is tried once the oldest is gone.
+    assert_eq!(world.ask(|router, port| router.cancel(None, waiting[0].turn, port)), Some(Ok(())));
+    world.pass(2000);
+    assert_eq!(world.runners, [waiting[1].turn]);
+    // Another user's message does not wait behind it, and neither does one that meets something else.
+    let guy = world.id(1002);
+    let theirs = world.submit(&said(guy, "g", "k", "hello")).unwrap();
+    assert_eq!(meets(&mut world, theirs.turn, Obstacle::Key, 0), Ok(true));
+    world.pass(9000);
+    assert_eq!(world.state(theirs.message), Running);
+    // Once it is over all go on.
+    world.keep(waiting[1].turn, 0, reply(1)).unwrap();
+    world.pass(2000);
+    assert!(waiting[2..].iter().all(|accepted| world.state(accepted.message) == Running));
 }
 
 // Holds P7-94.

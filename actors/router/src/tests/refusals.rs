@@ -1,8 +1,10 @@
 //! Requests that are refused: each with its error, and without a trace.
 
 use super::world::World;
-use super::{answer, config, said};
+use super::{answer, config, said, user};
 use crate::state::attachments::UNUSED;
+use crate::store::Scope;
+use ipc_proto::config::UserRole;
 use ipc_proto::content::{Content, TEXT_BOUND};
 use ipc_proto::ids::{TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Trust;
@@ -63,7 +65,8 @@ fn a_malformed_message_is_refused_with_the_reason_without_a_trace() {
 // Holds B-11.
 #[test]
 fn a_full_lane_and_a_full_queue_say_busy_and_nothing_that_waits_is_lost() {
-    let mut world = World::new();
+    let config = conf::Router { owner_uid: 1001, users: vec![], queue_total: 8, ..config() };
+    let mut world = World::with(config);
     let ann = world.id(1001);
     let texts: Vec<String> = (0..6).map(|n| n.to_string()).collect();
     let first: Vec<_> = texts.iter().map(|text| world.say("s", text)).collect();
@@ -81,6 +84,24 @@ fn a_full_lane_and_a_full_queue_say_busy_and_nothing_that_waits_is_lost() {
         assert_eq!(world.finish(accepted.turn, answer("done")), Some(Ok(())));
     }
     assert!(world.submit(&said(ann, "u", "k", "x")).is_ok());
+}
+
+// Holds B-11, P7-93.
+#[test]
+fn users_who_fill_the_queue_leave_room_for_another_user_and_for_owners() {
+    let users = ["a", "b", "c", "d"];
+    let uid = |at: usize| 2000 + u32::try_from(at).unwrap();
+    let users = (0..4).map(|at| user(users[at], &[uid(at)], UserRole::User)).collect();
+    let mut world = World::with(conf::Router { users, queue_per_session: 64, queue_total: 64, ..config() });
+    let own = world.id(1000);
+    world.act(|router| router.store_pause(Scope::All, true)).unwrap();
+    let fill = |world: &mut World, user: UserId| {
+        (0..64).take_while(|n| world.submit(&said(user, "s", &n.to_string(), "x")).is_ok()).count()
+    };
+    let ids: Vec<UserId> = (0..4).map(|at| world.id(uid(at))).collect();
+    let had: Vec<usize> = ids.iter().map(|user| fill(&mut world, *user)).collect();
+    assert_eq!(had, [28, 14, 7, 4], "each finds as much room as is left for others");
+    assert_eq!(fill(&mut world, own), 11, "an owner has all that is left");
 }
 
 #[test]

@@ -223,6 +223,7 @@ fn nothing_is_launched_before_it_is_known_which_runners_live() {
                 }
                 Effect::Launch(_) => launched += 1,
                 Effect::Kill(_)
+                | Effect::Verify { .. }
                 | Effect::SetDeadline(..)
                 | Effect::RemoveWorkspace(_)
                 | Effect::CloseDirectory(_) => {

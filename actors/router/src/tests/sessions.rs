@@ -178,6 +178,18 @@ fn an_added_user_gets_another_role_and_uids_and_stays_the_same_user() {
     let changed = edit(&mut world, "bob", Some(UserRole::User), Some(&[2000, 2001])).unwrap();
     assert_eq!((changed.id, changed.role, &changed.uids[..]), (added.id, UserRole::User, &[2000, 2001][..]));
     assert_eq!(edit(&mut world, "bob", None, None).unwrap(), changed, "what is not given stays");
+    let many: Vec<u32> = (0..16).map(|n| 4_000_000_000 + n).collect();
+    edit(&mut world, "bob", None, Some(&many)).unwrap();
+    edit(&mut world, "bob", None, Some(&[2000, 2001])).unwrap();
+    let reasons: Vec<String> = world
+        .record
+        .iter()
+        .filter(|event| event.action == Action::UserAdded)
+        .filter_map(|event| event.reason.as_ref().map(ToString::to_string))
+        .collect();
+    assert_eq!(reasons[..2], ["added as guest, uid 2000", "changed as user, uid 2000 2001"]);
+    let on_record = |uid: &u32| reasons.iter().any(|reason| reason.contains(&uid.to_string()));
+    assert!(many.iter().all(on_record), "{reasons:?}");
     world.restart();
     assert_eq!(world.act(|router| router.identify(2001)), Ok(changed));
     edit(&mut world, "bob", None, Some(&[2001])).unwrap();

@@ -1,7 +1,7 @@
 //! The world around a router: audit, scanner, agentd and gate. It records their calls, so that a test can say what must never have
 //! happened.
 
-use super::config;
+use super::{config, one};
 use crate::message_state;
 use crate::port::Port;
 use crate::state::RouterState;
@@ -48,6 +48,8 @@ pub(crate) struct World {
     pub(crate) deaf: bool,
     /// Effects that are performed before the next ones are lost; `None` for all.
     pub(crate) effects_left: Option<usize>,
+    /// The code of six digits that credproxy finds right; `None` while credproxy is away.
+    pub(crate) digits: Option<&'static str>,
     pub(crate) record: Vec<Event>,
     pub(crate) launched: Vec<Launch>,
     pub(crate) killed: Vec<TurnId>,
@@ -87,6 +89,7 @@ impl World {
             beats: true,
             deaf: false,
             effects_left: None,
+            digits: None,
             record: vec![],
             launched: vec![],
             killed: vec![],
@@ -181,6 +184,10 @@ impl World {
                 let verdict = self.scanner.map(|judgement| verdict(judgement, subject.conversation));
                 self.scans.push(subject);
                 router.scanned(&job, verdict.as_ref());
+            }
+            Effect::Verify { digits, then, .. } => {
+                let holds = self.digits.map(|right| right == digits.as_str());
+                router.code_verified(*then, holds);
             }
             Effect::Launch(launch) => {
                 self.launched.push(launch);
@@ -302,7 +309,8 @@ impl World {
 
     /// The state of a question as the gate gets it; `None` if it goes on waiting.
     pub(crate) fn told(&mut self, turn: TurnId, id: ApprovalId) -> Option<Result<State, RouterError>> {
-        self.ask(|router, port| router.answer_of(turn, id, port))
+        let answered = self.ask(|router, port| router.first_answer(turn, one(id), port))?;
+        Some(answered.map(|answered| answered.unwrap().1))
     }
 
     /// A person stops a session, or everything; everybody's without a user.

@@ -99,6 +99,26 @@ fn the_cursor_of_another_bot_is_none() {
 fn a_group_that_became_a_supergroup_says_which_it_was() {
     let moved = one(&json!({ "chat": { "id": -1009, "type": "supergroup" }, "migrate_from_chat_id": -9 }));
     assert_eq!(moved.moved_from.as_deref(), Some("-9"));
+    let told = one(&json!({ "chat": { "id": -9, "type": "group" }, "migrate_to_chat_id": -1009 }));
+    assert_eq!((told.moved_from.as_deref(), told.conversation.id.as_str()), (Some("-9"), "-1009"));
+}
+
+#[test]
+fn a_press_in_a_topic_is_of_the_topics_conversation() {
+    let thread = |more: Value| {
+        let mut message = json!({ "message_id": 7, "chat": { "id": 5, "type": "private" } });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            message[key] = value.clone();
+        }
+        let from = json!({ "id": 5, "first_name": "Ann" });
+        let press = json!({ "id": "q", "from": from, "data": "ab".repeat(16), "message": message });
+        let polled = read(&[json!({ "update_id": 2, "callback_query": press })], &me());
+        polled.presses[0].press.conversation.thread.clone().map(Text::into_string)
+    };
+    assert_eq!(thread(json!({ "message_thread_id": 8, "is_topic_message": true })).as_deref(), Some("8"));
+    assert_eq!(thread(json!({ "message_thread_id": 1, "is_topic_message": true })), None);
+    assert_eq!(thread(json!({ "message_thread_id": 8 })), None);
+    assert_eq!(thread(json!({})), None);
 }
 
 #[test]
@@ -117,8 +137,16 @@ fn an_edit_is_marked_and_a_press_names_who_pressed() {
 
 #[test]
 fn a_file_has_a_name_without_a_path() {
-    let inbound = one(&json!({ "document": { "file_name": "../..\\.bashrc\u{1b}", "file_size": 3 } }));
-    assert_eq!(inbound.attachments[0].name.as_deref(), Some("bashrc"));
+    let document =
+        json!({ "document": { "file_id": "f1", "file_name": "../..\\.bashrc\u{1b}", "file_size": 3 } });
+    let updates = [
+        json!({ "update_id": 1, "message": message(&json!({ "text": "x" })) }),
+        json!({ "update_id": 2, "message": message(&document) }),
+    ];
+    let polled = read(&updates, &me());
+    assert_eq!(polled.messages[1].attachments[0].name.as_deref(), Some("bashrc"));
+    let file = FileAt { message: 1, attachment: 0, source: "f1".into() };
+    assert_eq!(polled.files, [file]);
 }
 
 /// A value that no field of a message expects, or that one does.
@@ -141,7 +169,7 @@ proptest! {
     fn an_odd_field_stops_no_update_behind_it(
         key in prop::sample::select(vec![
             "message_id", "message_thread_id", "from", "date", "chat", "forward_origin", "reply_to_message", "quote", "text",
-            "entities", "caption", "photo", "document", "contact", "migrate_from_chat_id",
+            "entities", "caption", "photo", "document", "contact", "migrate_from_chat_id", "migrate_to_chat_id",
         ]),
         value in odd(),
     ) {

@@ -134,6 +134,7 @@ fn most_sockets(me: Process) -> Option<usize> {
         Process::Credproxy,
         Process::Gate,
         Process::Gateway,
+        Process::Ingress,
         Process::Control,
         Process::AgentRunner,
     ];

@@ -10,12 +10,8 @@ pub(super) struct Written<'a> {
     pub(super) name: &'a str,
     /// Its platform.
     pub(super) platform: &'a str,
-    /// The name of its secret.
-    pub(super) secret: &'a str,
-    /// Its server, where that is not the platform's own.
-    pub(super) base_url: Option<&'a str>,
-    /// Admission to direct messages.
-    pub(super) dm: Option<&'a str>,
+    /// Its other keys, with their values.
+    pub(super) keys: &'a [(&'a str, &'a str)],
     /// `host:port` of a server that is asked over plain HTTP.
     pub(super) plain: Option<&'a str>,
 }
@@ -30,13 +26,9 @@ pub(super) fn with(text: &str, channel: &Written<'_>) -> Result<String, EditFaul
     let root: &mut dyn TableLike = document.as_table_mut();
     let own = table(folder(root, "channel")?, channel.name, "channel.NAME")?;
     set(own, "platform", channel.platform);
-    set(own, "secret", channel.secret);
-    match channel.base_url {
-        Some(url) => set(own, "base_url", url),
-        None => drop(own.remove("base_url")),
-    }
-    if let Some(dm) = channel.dm {
-        set(own, "dm", dm);
+    drop(own.remove("base_url"));
+    for (key, value) in channel.keys {
+        set(own, key, value);
     }
     if let Some(at) = channel.plain {
         add(table(root, "credproxy", "credproxy")?, at)?;
@@ -57,14 +49,8 @@ pub(super) fn without(text: &str, name: &str) -> Result<String, EditFault> {
 mod tests {
     use super::*;
 
-    const MAIN: Written<'_> = Written {
-        name: "main",
-        platform: "telegram",
-        secret: "telegram-main",
-        base_url: None,
-        dm: None,
-        plain: None,
-    };
+    const MAIN: Written<'_> =
+        Written { name: "main", platform: "telegram", keys: &[("secret", "telegram-main")], plain: None };
 
     #[test]
     fn a_channel_is_added_once_and_other_lines_stay() {
@@ -81,8 +67,8 @@ mod tests {
 
     #[test]
     fn a_server_of_this_machine_is_listed_for_plain_http() {
-        let base_url = Some("http://127.0.0.1:1");
-        let local = Written { base_url, plain: Some("127.0.0.1:1"), dm: Some("pairing"), ..MAIN };
+        let keys = [("secret", "telegram-main"), ("base_url", "http://127.0.0.1:1"), ("dm", "pairing")];
+        let local = Written { keys: &keys, plain: Some("127.0.0.1:1"), ..MAIN };
         let new = with("", &local).unwrap();
         assert!(new.contains("dm = \"pairing\"") && new.contains("plain_http = [\"127.0.0.1:1\"]"), "{new}");
         assert!(with("channel = 1\n", &MAIN).is_err());

@@ -85,6 +85,17 @@ pub(crate) fn change(
     Ok(Some(Changed { backup }))
 }
 
+/// The configuration as it is and as it would be, checked; nothing is changed.
+pub(crate) fn proposed(
+    path: &Path,
+    edit: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<(String, String), Failure> {
+    let old = read(path)?;
+    let new = edit(&old).map_err(|why| Failure::Configuration(format!("{}: {why}", path.display())))?;
+    drop(checked(path, &new)?);
+    Ok((old, new))
+}
+
 /// The configuration; empty where there is none.
 fn read(path: &Path) -> Result<String, Failure> {
     match fs::read_to_string(path) {

@@ -132,6 +132,7 @@ mod tests {
             wall_ms: 0,
             tool_ms: List::default(),
             engine: None,
+            files: List::default(),
         };
         let engine = Engine {
             name: Name::clip("e"),

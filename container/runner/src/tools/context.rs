@@ -4,7 +4,9 @@
 use super::fault::ToolFault;
 use super::output::{self, MAX_OUTPUT};
 use super::path::{Place, Root, relative};
+use nix::fcntl::OFlag;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -109,6 +111,19 @@ impl Context {
             format!(" and the readable {}", others.join(", "))
         };
         ToolFault::Outside { path: output::shown(Path::new(given)), roots }
+    }
+
+    /// The bytes of a regular file, and one more where it has more than `most`.
+    ///
+    /// # Errors
+    /// It is outside, not there, no regular file, or cannot be read.
+    pub fn file(&self, path: &str, most: usize) -> Result<Vec<u8>, ToolFault> {
+        let place = self.locate(path)?;
+        let (file, _) = place.open_file(OFlag::empty())?;
+        let (mut bytes, more) = (Vec::new(), u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1));
+        let read = file.take(more).read_to_end(&mut bytes);
+        read.map_err(|cause| ToolFault::from_io(&place.shown, "read it", cause))?;
+        Ok(bytes)
     }
 
     /// Returns whether a tool may go on; asked between steps of whatever may take long.

@@ -84,7 +84,8 @@ fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     slot.put(&args.content, old.as_ref(), args.overwrite)?;
     let done = if old.is_some() { "replaced" } else { "created" };
     let (size, lines) = (args.content.len(), lines(&args.content));
-    Ok(Outcome::done(format!("{done} `{}`: {size} bytes, {lines} lines", place.shown))
+    let counted = if lines == 1 { "line" } else { "lines" };
+    Ok(Outcome::done(format!("{done} `{}`: {size} bytes, {lines} {counted}", place.shown))
         .with("path", place.shown.as_str())
         .with("created", old.is_none())
         .with("size", u64::try_from(size).unwrap_or(u64::MAX)))

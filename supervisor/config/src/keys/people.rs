@@ -51,7 +51,8 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::Nothing,
         seen_by: &[Router, Gate],
         means: "A text file of at most 60 KiB that follows the base rules in the model's instructions. It is read once, \
-                at start; only its owner may be able to write it.",
+                at start; only its owner may be able to write it. Where root reads it, everybody must be able to read it, \
+                or it must be owned as this file's folder is.",
     },
     Key {
         path: "agent.NAME.tools",
@@ -59,7 +60,8 @@ pub(super) const KEYS: &[Key] = &[
         preset: Preset::List(TOOLS),
         seen_by: &[Router, Gate],
         means: "The tools that the agent may use; an empty list allows none. The `memory_*` tools exist only with a \
-                memory, `http_call` and `oauth_call` only with a service that names the agent.",
+                memory, `http_call` and `oauth_call` only with a service that names the agent, `send_file`
+                only with a channel.",
     },
     Key {
         path: "agent.NAME.profile",

@@ -1,6 +1,8 @@
 //! Shared by the tests: a machine without accounts, and a text as a configuration.
 
 use agentd_config::accounts::Accounts;
+use agentd_config::keys;
+use agentd_config::kind::{Kind, Preset};
 use agentd_config::plan::{Machine, Plan};
 use agentd_config::{Source, read};
 use std::path::Path;
@@ -34,5 +36,40 @@ pub(crate) fn all(cases: &[(&str, &str)]) {
         let report_lines: Vec<_> =
             report_lines.lines().map(|line| line.strip_prefix("f:").unwrap()).collect();
         assert_eq!(report_lines.join("\n"), *report, "{text}");
+    }
+}
+
+/// An address of a mailbox.
+pub(crate) const MAILBOX: &str = "a@b.c";
+
+/// An account of WhatsApp with this number, and further keys.
+pub(crate) fn whatsapp(number: &str, keys: &str) -> String {
+    format!(
+        "ingress.listen = '127.0.0.1:9'\nchannel.w = {{ platform = 'whatsapp', secret = 's', app_secret = 'a', \
+         verify_secret = 'v', number = '{number}'{keys} }}"
+    )
+}
+
+/// A mailbox of this address, with further keys.
+pub(crate) fn mailbox(address: &str, keys: &str) -> String {
+    format!(
+        "channel.m = {{ platform = 'email', secret = 's', address = '{address}', imap = 'imaps://b.c:993', \
+         smtp = 'smtps://b.c:465'{keys} }}"
+    )
+}
+
+/// A value that is not the default, where the type alone says one.
+pub(crate) fn another_value(key: &keys::Key) -> Option<String> {
+    match (key.kind, key.preset) {
+        _ if key.path.contains(|c: char| c.is_ascii_uppercase() || c == '[') => None,
+        (Kind::Number { min, max }, Preset::Number(default)) => {
+            let other = if default == min { max } else { min };
+            Some(other.to_string())
+        }
+        (Kind::Flag, Preset::Flag(default)) => Some((!default).to_string()),
+        (Kind::Word(words), Preset::Text(default)) => {
+            words.iter().find(|word| **word != default).map(|word| format!("'{word}'"))
+        }
+        _ => None,
     }
 }

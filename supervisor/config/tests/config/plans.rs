@@ -1,8 +1,7 @@
 //! Right files and what comes of them.
 
-use crate::common::{check, check_in, machine};
+use crate::common::{MAILBOX, another_value, check, check_in, machine, mailbox, whatsapp};
 use agentd_config::keys;
-use agentd_config::kind::{Kind, Preset};
 use agentd_config::plan::Machine;
 use ipc_proto::config::{self, LogFormat, Section, UserRole};
 use manifest::Process;
@@ -21,7 +20,7 @@ pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) ->
 
 /// Returns true if only a section of the file has the process started.
 fn unasked(process: Process) -> bool {
-    process == Process::Embedder || process.is_channel()
+    matches!(process, Process::Embedder | Process::Ingress) || process.is_channel()
 }
 
 // Holds B-22, B-45.
@@ -138,6 +137,7 @@ const FULL: &[u8] = b"
 /// Its document.
 fn full() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::write(folder.path().join("prompt.md"), "Be brief.").unwrap();
     check_in(folder.path(), FULL, &machine()).unwrap().document().unwrap()
 }
@@ -447,8 +447,21 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "channel.c = { platform = 'telegram', secret = 's', guest_messages = 1 }",
         ),
         ("channel.NAME.approve", "channel.c = { platform = 'telegram', secret = 's', approve = 'own' }"),
+        (
+            "channel.NAME.approve_code",
+            "channel.c = { platform = 'telegram', secret = 's', approve_code = 'totp' }",
+        ),
         ("channel.NAME.streaming", "channel.c = { platform = 'telegram', secret = 's', streaming = 'off' }"),
         ("channel.NAME.typing", "channel.c = { platform = 'telegram', secret = 's', typing = false }"),
+        ("channel.NAME.app_secret", "channel.s = { platform = 'slack', secret = 's', app_secret = 'a' }"),
+        ("ingress.listen", &whatsapp("7", "").replace(":9", ":10")),
+        ("channel.NAME.number", &whatsapp("8", "")),
+        ("channel.NAME.verify_secret", &whatsapp("7", "").replace("'v'", "'w'")),
+        ("channel.NAME.address", &mailbox("b@b.c", "")),
+        ("channel.NAME.imap", &mailbox(MAILBOX, "").replace("b.c:993", "b.d:993")),
+        ("channel.NAME.smtp", &mailbox(MAILBOX, "").replace("b.c:465", "b.d:465")),
+        ("channel.NAME.login", &mailbox(MAILBOX, ", login = 'ann'")),
+        ("channel.NAME.authserv", &mailbox(MAILBOX, ", authserv = 'mx.b.c'")),
         ("service.NAME.base_url", "service.q = { base_url = 'https://a.c' }"),
         ("service.NAME.secret", "service.q = { base_url = 'https://a.b', secret = 't' }"),
         ("service.NAME.oauth", "service.q = { base_url = 'https://a.b', secret = 's', oauth = true }"),
@@ -557,6 +570,9 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "channel" if path == "channel.NAME.agent" => {
                 "agent.b = {}\nchannel.c = { platform = 'telegram', secret = 's' }".to_owned()
             }
+            _ if text.contains("'whatsapp'") => whatsapp("7", ""),
+            "channel" if path == "channel.NAME.app_secret" => String::new(),
+            "channel" if text.contains("'email'") => mailbox(MAILBOX, ""),
             "channel" => "channel.c = { platform = 'telegram', secret = 's' }".to_owned(),
             "service" => "service.q = { base_url = 'https://a.b', secret = 's' }".to_owned(),
             "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
@@ -576,21 +592,5 @@ fn every_key_of_the_table_is_read_and_changes_something() {
     {
         let text = another_value(key).unwrap_or_else(|| panic!("give {} a value", key.path));
         assert_ne!(plan(&format!("{} = {text}", key.path)), plan(""), "{}", key.path);
-    }
-}
-
-/// A value that is not the default, where the type alone says one.
-fn another_value(key: &keys::Key) -> Option<String> {
-    match (key.kind, key.preset) {
-        _ if key.path.contains(|c: char| c.is_ascii_uppercase() || c == '[') => None,
-        (Kind::Number { min, max }, Preset::Number(default)) => {
-            let other = if default == min { max } else { min };
-            Some(other.to_string())
-        }
-        (Kind::Flag, Preset::Flag(default)) => Some((!default).to_string()),
-        (Kind::Word(words), Preset::Text(default)) => {
-            words.iter().find(|word| **word != default).map(|word| format!("'{word}'"))
-        }
-        _ => None,
     }
 }

@@ -1,8 +1,9 @@
 //! Bad files and their exact error messages.
 
 use crate::common::{all, check, check_in, machine};
+use std::os::unix::fs::PermissionsExt as _;
 
-const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call";
+const TOOLS: &str = "read, write, edit, glob, grep, bash, memory_write, memory_query, memory_timeline, memory_read, memory_list, memory_revise, memory_delete, web_fetch, web_search, http_call, oauth_call, send_file";
 const NAME: &str = "1 to 64 letters, digits, `-` and `_`";
 const LEVELS: &str = "error, warn, info, debug, trace";
 const URL: &str = "`https://HOST[:PORT][/PATH]` in lower case up to and without the path of a method such as \
@@ -24,7 +25,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
@@ -32,7 +33,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
@@ -70,7 +71,7 @@ fn an_address_that_other_machines_reach_is_refused_with_a_remedy() {
         (
             "[gateway]\nlisten = 'localhost:80'",
             &format!(
-                "2: gateway.listen: localhost:80 is not an address of the two that gateway can have; {valid}"
+                "2: gateway.listen: localhost:80 is not one of the two addresses that can be listened on; {valid}"
             ),
         ),
         (
@@ -388,6 +389,7 @@ fn what_needs_a_process_that_is_switched_off_is_refused() {
 #[test]
 fn a_prompt_file_that_cannot_be_read_is_told_with_the_reason() {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::create_dir(folder.path().join("dir")).unwrap();
     std::fs::write(folder.path().join("bin"), b"\xff").unwrap();
     let valid = "valid: a readable file of at most 61440 bytes of text";

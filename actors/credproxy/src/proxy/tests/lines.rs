@@ -110,7 +110,9 @@ fn a_line_goes_to_hosts_of_the_account_and_is_never_plain() {
         assert_eq!(lab.fake.log.take(), ["SecretMisdirected Blocked key"]);
         let plain = Server::start(vec![Step::UntilGone], None);
         lab.fake.upstream.set(Some(plain.address));
-        assert_eq!(open(&lab, &streams, "tls.test:443", false).await, Err(CredError::Tls));
+        // A server that says nothing is given up by whichever of the two comes first.
+        let opened = open(&lab, &streams, "tls.test:443", false).await;
+        assert!(matches!(opened, Err(CredError::Tls | CredError::Stalled)), "{opened:?}");
         assert_eq!(lab.log(), ["dial tls.test:443"], "the secret is not taken out");
         assert!(heard.borrow().is_empty());
     });

@@ -12,8 +12,15 @@ pub(crate) fn call() -> Call {
 }
 
 /// Tokens that can be told apart.
-pub(crate) const USAGE: Usage =
-    Usage { input: 11, output: 5, cache_read: 3, cache_write: 2, estimated: false, claimed: None };
+pub(crate) const USAGE: Usage = Usage {
+    input: 11,
+    output: 5,
+    cache_read: 3,
+    cache_write: 2,
+    estimated: false,
+    claimed: None,
+    cost_micros: 0,
+};
 
 /// The events of a stream of text and calls.
 pub(crate) fn stream(writer: &mut impl Writer, texts: &[&str], calls: &[Call], finish: Finish) -> Vec<Event> {

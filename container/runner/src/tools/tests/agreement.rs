@@ -47,6 +47,7 @@ fn each_tool_takes_its_smallest_call_and_names_what_is_missing() {
         ("web_search", json!({"query": "x"})),
         ("http_call", json!({"service": "mail", "path": "/"})),
         ("oauth_call", json!({"service": "mail", "path": "/"})),
+        ("send_file", json!({"path": "a", "sha256": "0".repeat(64)})),
     ];
     assert_eq!(smallest.len(), specs().len());
     for (tool, args) in smallest {

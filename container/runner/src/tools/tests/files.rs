@@ -87,6 +87,8 @@ fn a_file_is_written_whole_with_its_folders() {
     let outcome = bench.run("write", json!({"path": "a/b/c.txt", "content": "eins\nzwei\n"}));
     assert!(outcome.ok && outcome.output == "created `a/b/c.txt`: 10 bytes, 2 lines", "{}", outcome.output);
     assert_eq!(bench.get("a/b/c.txt"), "eins\nzwei\n");
+    let one = bench.run("write", json!({"path": "one", "content": "eins\n"}));
+    assert_eq!(one.output, "created `one`: 5 bytes, 1 line");
     assert_eq!(names(&bench.path("a/b")), ["c.txt"]);
     let state = outcome.state.unwrap();
     assert!(!state.before.exists && state.after.exists);

@@ -3,8 +3,9 @@
 /// The boundary between the fields. A file that holds it is sent under a longer one.
 const BOUNDARY: &str = "cordon-form-boundary";
 
-/// The fields of a form and its file: the content type and the body.
-pub(crate) fn form(fields: &[(&str, String)], file: (&str, &str, &[u8])) -> (String, Vec<u8>) {
+/// The fields of a form and its file, which has a field, a name and bytes: the content type and the body.
+#[must_use]
+pub fn form(fields: &[(&str, String)], file: (&str, &str, &[u8])) -> (String, Vec<u8>) {
     let (field, name, bytes) = file;
     let mut boundary = BOUNDARY.to_owned();
     while bytes.windows(boundary.len()).any(|window| window == boundary.as_bytes()) {

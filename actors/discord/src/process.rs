@@ -1,0 +1,28 @@
+//! The process. Nobody calls it.
+
+use crate::bot::Bot;
+use channel::start;
+use ipc_proto::config::Channels;
+use kit::{Edge, Host, OpenFault, Place};
+
+/// The process.
+pub(crate) struct Process;
+
+impl kit::Actor for Process {
+    const PROCESS: manifest::Process = manifest::Process::Discord;
+    type Config = Channels;
+    type Opened = Channels;
+
+    fn open(config: Channels, _: &Place) -> Result<Channels, OpenFault> {
+        Ok(config)
+    }
+
+    async fn start(config: Channels, host: Host) -> Self {
+        start(config, &host, Bot::new);
+        Self
+    }
+
+    async fn serve(&self, edge: Edge) {
+        drop(edge);
+    }
+}

@@ -1,0 +1,13 @@
+//! `channel@signal`: speaks with the owner's signal-cli. It opens no file, makes no socket and holds no secret.
+
+mod account;
+mod daemon;
+mod envelope;
+mod events;
+mod process;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kit::run::<process::Process>()
+}

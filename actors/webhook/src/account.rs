@@ -1,0 +1,157 @@
+//! An account: its hooks are read once their signature holds, and its answers are posted under a signature of their own.
+
+use crate::message::read;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Rendered, Reply, WEBHOOK};
+use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use ipc_proto::config::ChannelAccount;
+use ipc_proto::credproxy::{Header, Proof, Request, Verb};
+use ipc_proto::ingress::{Hook, HookAnswer};
+use ipc_proto::{Blob, List, Name, Text};
+use serde_json::json;
+
+/// Seconds by which the time of a hook may differ from this machine's, as Standard Webhooks recommends.
+const SKEW_S: u64 = 300;
+/// The pause before an answer is sent again that never left, or that the receiver could not take.
+const AGAIN_MS: u32 = 5_000;
+
+/// An account.
+pub(crate) struct Webhook {
+    api: Api,
+    hooks: Hooks,
+    secret: Name,
+    url: String,
+}
+
+impl Webhook {
+    pub(crate) fn new(api: Api, hooks: Hooks, account: &ChannelAccount) -> Self {
+        let url = account.base_url.clone().unwrap_or_default();
+        Self { api, hooks, secret: Name::clip(&account.secret), url }
+    }
+
+    /// The id and the time of a hook whose signature holds, or the status by which it is refused.
+    async fn proven<'a>(&self, hook: &'a Hook) -> Result<(&'a str, u64), u16> {
+        let header = |name: &str| hook.header(name).filter(|value| !value.is_empty());
+        let (id, at) = header("webhook-id").zip(header("webhook-timestamp")).ok_or(400_u16)?;
+        let seconds: u64 = at.parse().map_err(|_| 400_u16)?;
+        if seconds.abs_diff(kit::now_ms() / 1000) > SKEW_S || !hook.post {
+            return Err(400);
+        }
+        let signed = [format!("{id}.{at}.").as_bytes(), &hook.body].concat();
+        let given = header("webhook-signature").ok_or(400_u16)?;
+        // Several signatures stand there while a secret is changed.
+        for one in given.split(' ').filter_map(|one| one.strip_prefix("v1,")).take(4) {
+            let Ok(signature) = STANDARD.decode(one) else { continue };
+            match self.api.verify(&self.secret, Proof::HmacSha256, &signed, &signature).await {
+                Ok(true) => return Ok((id, seconds)),
+                Ok(false) => {}
+                Err(_) => return Err(503),
+            }
+        }
+        Err(401)
+    }
+
+    async fn post(&self, claim: &Claim, text: &str) -> Result<Reply, Lost> {
+        let (id, at) = (id_of(claim), (kit::now_ms() / 1000).to_string());
+        let body = json!({
+            "type": "message",
+            "conversation": claim.conversation.id,
+            "reply_to": claim.reply_to,
+            "part": claim.piece.number,
+            "text": text,
+        });
+        let body = body.to_string().into_bytes();
+        let signed = [format!("{id}.{at}.").as_bytes(), &body].concat();
+        let signature = self.api.sign(&self.secret, &signed).await?;
+        let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
+        let request = Request {
+            verb: Verb::Post,
+            url: Text::clip(&self.url),
+            headers: List::clip([
+                header("content-type", "application/json"),
+                header("webhook-id", &id),
+                header("webhook-timestamp", &at),
+                header("webhook-signature", &format!("v1,{}", STANDARD.encode(signature))),
+            ]),
+            body: Blob::new(body).map_err(|_| Lost::NotAsked)?,
+            secret: None,
+        };
+        self.api.request(request).await
+    }
+}
+
+/// The id of an answer: the same one whenever it is sent.
+fn id_of(claim: &Claim) -> String {
+    format!("msg_{}_{}", claim.piece.delivery, claim.piece.number)
+}
+
+/// The outcome of an answer. A receiver knows a repeated one by its id, so that one whose outcome is unknown is sent again.
+fn outcome(id: &str, sent: &Result<Reply, Lost>) -> Outcome {
+    match sent {
+        Ok(reply) if (200..300).contains(&reply.status) => Outcome::Sent { id: Text::clip(id) },
+        Ok(reply) if (400..500).contains(&reply.status) && !matches!(reply.status, 408 | 425 | 429) => {
+            let why = format!("the receiver refused it with status {}", reply.status);
+            Outcome::Refused { why: Text::clip(&why), finally: true }
+        }
+        Ok(reply) => {
+            let wait =
+                reply.retry_after.map_or(AGAIN_MS, |seconds| seconds.clamp(1, 3600).saturating_mul(1000));
+            Outcome::Unsent { after_ms: wait }
+        }
+        Err(Lost::Unsent(_) | Lost::NotAsked) => Outcome::Unsent { after_ms: AGAIN_MS },
+        Err(Lost::Unknown) => Outcome::Unknown,
+    }
+}
+
+impl Platform for Webhook {
+    const FACTS: Facts = WEBHOOK;
+
+    fn piece(&self, rendered: Rendered) -> Piece {
+        let (Rendered::Text(text) | Rendered::Entities { text, .. } | Rendered::Html { text, .. }) = rendered;
+        Piece { body: Body::Text(Text::clip(&text)), markup: Text::default() }
+    }
+
+    fn own_id(&self) -> Option<Text<128>> {
+        None
+    }
+
+    async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
+        let Some(hook) = self.hooks.next(cursor, held).await? else { return Ok(Polled::default()) };
+        let message = match self.proven(&hook).await {
+            Ok((id, at)) => read(id, at, &hook.body).ok_or(400),
+            Err(status) => Err(status),
+        };
+        match message {
+            Ok(message) => {
+                let cursor = Some(self.hooks.hand_on(hook.id));
+                Ok(Polled { messages: vec![message], cursor, ..Polled::default() })
+            }
+            Err(status) => {
+                self.hooks.answer(hook.id, HookAnswer::status(status)).await;
+                Ok(Polled { malformed: u32::from(status == 400), ..Polled::default() })
+            }
+        }
+    }
+
+    async fn put(&self, claim: &Claim) -> Outcome {
+        match &claim.content.body {
+            Body::Text(text) => outcome(&id_of(claim), &self.post(claim, text).await),
+            Body::File { .. } => {
+                Outcome::Refused { why: Text::clip("a webhook takes no files"), finally: true }
+            }
+        }
+    }
+
+    async fn find(&self, _: &Claim) -> Found {
+        Found::Missing
+    }
+
+    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
+        None
+    }
+
+    async fn typing(&self, _: &Conversation) {}
+
+    async fn answer(&self, _: &str, _: &PressAnswer) {}
+}

@@ -1,0 +1,198 @@
+//! A number of WhatsApp: its hooks are read once their signature holds, and its messages are sent by the Cloud API.
+
+use crate::hook::{News, read};
+use crate::reply::outcome;
+use crate::request::{self, tag};
+use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Rendered, Reply, WHATSAPP};
+use data_encoding::HEXLOWER_PERMISSIVE;
+use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use ipc_proto::config::ChannelAccount;
+use ipc_proto::credproxy::{Header, Placement, Proof, Request, Verb};
+use ipc_proto::ingress::{Hook, HookAnswer};
+use ipc_proto::{Blob, List, Name, Text};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The platform's own server, and the version of its API.
+const SERVER: &str = "https://graph.facebook.com";
+const VERSION: &str = "v23.0";
+/// The time for which a status of a message of unknown outcome is waited for.
+const STATUS: Duration = Duration::from_secs(600);
+/// Conversations and statuses that are remembered.
+const REMEMBERED: usize = 1024;
+
+/// A number.
+pub(crate) struct Number {
+    api: Api,
+    hooks: Hooks,
+    token: Name,
+    app_secret: Name,
+    verify_secret: Name,
+    number: String,
+    server: String,
+    /// The last message of each conversation, which the sign of typing answers.
+    last: RefCell<HashMap<Text<128>, Text<128>>>,
+    /// The message ids that statuses brought, by tag.
+    sent: RefCell<HashMap<String, String>>,
+    news: Notify,
+}
+
+impl Number {
+    pub(crate) fn new(api: Api, hooks: Hooks, account: &ChannelAccount) -> Self {
+        let name = |secret: &Option<String>| Name::clip(secret.as_deref().unwrap_or_default());
+        Self {
+            api,
+            hooks,
+            token: Name::clip(&account.secret),
+            app_secret: name(&account.app_secret),
+            verify_secret: name(&account.verify_secret),
+            number: account.number.clone().unwrap_or_default(),
+            server: account.base_url.clone().unwrap_or_else(|| SERVER.to_owned()),
+            last: RefCell::default(),
+            sent: RefCell::default(),
+            news: Notify::new(),
+        }
+    }
+
+    async fn post(&self, message: &Value) -> Result<Reply, Lost> {
+        let url = format!("{}/{VERSION}/{}/messages", self.server, self.number);
+        let header = Header { name: Name::clip("content-type"), value: Text::clip("application/json") };
+        let request = Request {
+            verb: Verb::Post,
+            url: Text::clip(&url),
+            headers: List::clip([header]),
+            body: Blob::new(message.to_string()).map_err(|_| Lost::NotAsked)?,
+            secret: Some(Placement::header(&self.token, "authorization", "Bearer ")),
+        };
+        self.api.request(request).await
+    }
+
+    /// The platform's first try of the address: its challenge, if it knows the verify token.
+    async fn challenged(&self, hook: &Hook) -> HookAnswer {
+        let value = |name: &str| {
+            let pair = hook.query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+            // A token or a challenge with another character is not one of the platform's.
+            pair.filter(|value| {
+                value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte))
+            })
+        };
+        let (Some("subscribe"), Some(token), Some(challenge)) =
+            (value("hub.mode"), value("hub.verify_token"), value("hub.challenge"))
+        else {
+            return HookAnswer::status(400);
+        };
+        match self.api.verify(&self.verify_secret, Proof::Equal, b"", token.as_bytes()).await {
+            Ok(true) => HookAnswer { status: 200, body: Text::clip(challenge) },
+            Ok(false) => HookAnswer::status(403),
+            Err(_) => HookAnswer::status(503),
+        }
+    }
+
+    /// The contents of a hook whose signature holds, or the status by which it is refused.
+    async fn proven(&self, hook: &Hook) -> Result<News, u16> {
+        let given = hook.header("x-hub-signature-256").and_then(|value| value.strip_prefix("sha256="));
+        let given = given.and_then(|hex| HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok()).ok_or(401_u16)?;
+        match self.api.verify(&self.app_secret, Proof::HmacSha256, &hook.body, &given).await {
+            Ok(true) => read(&self.number, &hook.body).ok_or(400),
+            Ok(false) => Err(401),
+            Err(_) => Err(503),
+        }
+    }
+
+    fn note(&self, news: &News) {
+        let (mut last, mut sent) = (self.last.borrow_mut(), self.sent.borrow_mut());
+        if last.len() >= REMEMBERED {
+            last.clear();
+        }
+        if sent.len() >= REMEMBERED {
+            sent.clear();
+        }
+        for message in &news.messages {
+            last.insert(message.conversation.id.clone(), message.message.clone());
+        }
+        sent.extend(news.sent.iter().cloned());
+        self.news.notify_waiters();
+    }
+}
+
+impl Platform for Number {
+    const FACTS: Facts = WHATSAPP;
+
+    fn piece(&self, rendered: Rendered) -> Piece {
+        let (Rendered::Text(text) | Rendered::Entities { text, .. } | Rendered::Html { text, .. }) = rendered;
+        Piece { body: Body::Text(Text::clip(&text)), markup: Text::default() }
+    }
+
+    fn own_id(&self) -> Option<Text<128>> {
+        Some(Text::clip(&self.number))
+    }
+
+    async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
+        let Some(hook) = self.hooks.next(cursor, held).await? else { return Ok(Polled::default()) };
+        if !hook.post {
+            let answer = self.challenged(&hook).await;
+            self.hooks.answer(hook.id, answer).await;
+            return Ok(Polled::default());
+        }
+        match self.proven(&hook).await {
+            Ok(news) => {
+                self.note(&news);
+                let cursor = Some(self.hooks.hand_on(hook.id));
+                let News { messages, presses, malformed, .. } = news;
+                Ok(Polled { messages, presses, cursor, malformed, ..Polled::default() })
+            }
+            Err(status) => {
+                self.hooks.answer(hook.id, HookAnswer::status(status)).await;
+                Ok(Polled { malformed: u32::from(status == 400), ..Polled::default() })
+            }
+        }
+    }
+
+    async fn put(&self, claim: &Claim) -> Outcome {
+        let refused = |why: &str| Outcome::Refused { why: Text::clip(why), finally: true };
+        match &claim.content.body {
+            Body::Text(text) => match request::send(claim, text) {
+                Some(message) => outcome(&self.post(&message).await),
+                None => refused("the question is too long for WhatsApp's buttons; answer it by agentctl"),
+            },
+            Body::File { .. } => refused("files are not sent to WhatsApp yet"),
+        }
+    }
+
+    async fn find(&self, claim: &Claim) -> Found {
+        let tag = tag(claim);
+        let status = async {
+            loop {
+                let news = self.news.notified();
+                if let Some(id) = self.sent.borrow_mut().remove(&tag) {
+                    return id;
+                }
+                news.await;
+            }
+        };
+        match tokio::time::timeout(STATUS, status).await {
+            Ok(id) => Text::new(id).map_or(Found::Cannot, Found::Sent),
+            Err(_) => Found::Cannot,
+        }
+    }
+
+    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
+        None
+    }
+
+    async fn typing(&self, conversation: &Conversation) {
+        let last = self.last.borrow().get(&conversation.id).cloned();
+        if let Some(message) = last {
+            // A sign that is not shown is no loss.
+            drop(self.post(&request::typing(&message)).await);
+        }
+    }
+
+    async fn answer(&self, id: &str, answer: &PressAnswer) {
+        // The effect is done; the line is a courtesy.
+        drop(self.post(&request::line(id, &answer.text)).await);
+    }
+}

@@ -1,0 +1,14 @@
+//! `channel@whatsapp`: speaks with WhatsApp's Cloud API. It opens no file, makes no socket and holds no
+//! secret.
+
+mod account;
+mod hook;
+mod process;
+mod reply;
+mod request;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kit::run::<process::Process>()
+}
