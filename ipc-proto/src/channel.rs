@@ -246,13 +246,15 @@ pub struct Presence {
     pub online: bool,
 }
 
-/// An account as its process finds it when it starts.
+/// An account as its process finds it before each poll.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opened {
     /// The cursor of the last batch that was accepted; none before the first.
     pub cursor: Option<Text<CURSOR>>,
     /// True while an operator has paused the account: nothing is received and nothing is sent.
     pub paused: bool,
+    /// True once the process has reported its connection to router as it runs now: a router that starts again has no report.
+    pub reported: bool,
 }
 
 /// The reason for which router refuses a channel.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use tests::telegram::{ANN, Failing, SentMessage, Telegram, state};
+use tests::telegram::{ANN, Failing, SentMessage, Telegram};
 use tests::{Host, Setup, Upstream};
 
 /// The account of somebody else.
@@ -13,11 +13,6 @@ const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
 
 fn started(telegram: &Telegram, keys: &str) -> Host {
     telegram.host(Setup::default(), keys)
-}
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
 }
 
 fn wait_for_sent(host: &Host, telegram: &Telegram, chat: i64, count: usize) -> Vec<SentMessage> {
@@ -52,7 +47,7 @@ fn has(rows: &[(String, String)], id: &str, says: &str) -> bool {
 fn the_doctor_finds_a_hook_and_nothing_where_all_is_well() {
     let telegram = Telegram::start();
     let host = started(&telegram, QUIET);
-    answers(&host, &["hello"]);
+    host.answers(&["hello"]);
     let fresh = ill(&host, &[]);
     assert!(fresh.len() == 1 && has(&fresh, "channel.admitted", "never"), "{fresh:?}");
     telegram.direct(ANN, "hello");
@@ -143,7 +138,7 @@ fn a_person_sees_today_s_tokens_and_their_cost() {
     let identity = format!("telegram:main:{ANN}");
     let added = host.json(&["user", "add", "ann", "--role", "owner", "--identity", &identity]);
     assert_eq!(added["user"]["name"], "ann");
-    host.wait_for("the channel is up", || state(&host)["link"] == "up");
+    host.wait_for("the channel is up", || host.channel("main")["link"] == "up");
     telegram.direct(ANN, "/usage");
     assert!(wait_for_sent(&host, &telegram, ANN, 1)[0].text().contains("0 turns"));
     telegram.direct(ANN, "when is it?");
@@ -183,7 +178,7 @@ fn a_user_links_another_account_by_a_code_and_an_owner_does_not() {
 fn a_peer_that_answers_at_once_is_paused_with_an_alert() {
     let telegram = Telegram::start();
     let host = started(&telegram, QUIET);
-    answers(&host, &["again"; 8]);
+    host.answers(&["again"; 8]);
     for number in 1..=6 {
         telegram.direct(ANN, "and again");
         wait_for_sent(&host, &telegram, ANN, number);
@@ -191,11 +186,11 @@ fn a_peer_that_answers_at_once_is_paused_with_an_alert() {
     telegram.direct(ANN, "and again");
     let last = wait_for_sent(&host, &telegram, ANN, 7)[6].text().to_owned();
     assert!(last.contains("I pause here"), "{last}");
-    assert_eq!(state(&host)["dropped"]["loop"], 1);
+    assert_eq!(host.channel("main")["dropped"]["loop"], 1);
     let alerts = host.json(&["alerts", "list"])["alerts"].to_string();
     assert!(alerts.contains("loop"), "{alerts}");
     telegram.direct(ANN, "hello?");
-    host.wait_for("it is dropped", || state(&host)["dropped"]["loop"] == 2);
+    host.wait_for("it is dropped", || host.channel("main")["dropped"]["loop"] == 2);
     telegram.direct(ANN, "/status");
     wait_for_sent(&host, &telegram, ANN, 8);
 }
@@ -206,7 +201,7 @@ fn a_group_that_becomes_a_supergroup_goes_on() {
     let telegram = Telegram::start();
     let keys = format!("{QUIET}groups = [\"-9\"]\nmembers = true\nrequire_mention = false\n");
     let host = started(&telegram, &keys);
-    answers(&host, &["one", "two", "three"]);
+    host.answers(&["one", "two", "three"]);
     let said = |chat: i64, kind: &str| {
         telegram.message(json!({ "id": chat, "type": kind }), BOB, json!({ "text": "hello" }));
     };
@@ -250,10 +245,10 @@ fn a_button_in_a_topic_of_a_direct_chat_is_pressed() {
 fn the_answer_after_an_unknown_one_offers_to_send_it_again() {
     let telegram = Telegram::start();
     let host = started(&telegram, QUIET);
-    answers(&host, &["the first", "the second"]);
+    host.answers(&["the first", "the second"]);
     telegram.fail("sendMessage", Failing::DropAfter);
     telegram.direct(ANN, "hello");
-    host.wait_for("its outcome is unknown", || state(&host)["unknown"] == 1);
+    host.wait_for("its outcome is unknown", || host.channel("main")["unknown"] == 1);
     assert!(has(&ill(&host, &[]), "channel.unknown", "agentctl message list --unknown"));
     telegram.direct(ANN, "well?");
     let offer = wait_for_sent(&host, &telegram, ANN, 2).remove(1);
@@ -265,7 +260,7 @@ fn the_answer_after_an_unknown_one_offers_to_send_it_again() {
     telegram.press(ANN, &offer, &again);
     assert_eq!(wait_for_sent(&host, &telegram, ANN, 3)[2].text(), "the first");
     host.wait_for("every press is read", || telegram.pending() == 0);
-    host.wait_for("nothing is unknown", || state(&host)["unknown"] == 0);
+    host.wait_for("nothing is unknown", || host.channel("main")["unknown"] == 0);
     assert_eq!(telegram.sent(ANN).len(), 3, "once");
 }
 

@@ -1,11 +1,9 @@
 //! An account of Discord, against a server that stands for its gateway and its REST API: what is written there is answered there, once.
 
-use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use serde_json::json;
 use std::time::Duration;
-use tests::discord::{ANN, CHANNEL, Discord, Failing, SentMessage, THREAD, TOKEN, direct, state};
-use tests::{Host, Setup};
+use tests::discord::{ANN, CHANNEL, Discord, Failing, SentMessage, THREAD, TOKEN, direct};
+use tests::{Added, Host, Setup};
 
 /// The account of somebody whom nobody knows.
 const EVE: u64 = 6;
@@ -14,11 +12,6 @@ const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
 
 fn started(discord: &Discord, keys: &str) -> Host {
     discord.host(Setup::default(), keys)
-}
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
 }
 
 fn wait_in(host: &Host, discord: &Discord, channel: u64, count: usize) -> Vec<SentMessage> {
@@ -34,27 +27,12 @@ fn texts(sent: &[SentMessage]) -> Vec<&str> {
     sent.iter().map(SentMessage::text).collect()
 }
 
-/// The messages of the host that came by the channel, newest first.
-fn messages(host: &Host) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", "discord:main"]);
-    listed["messages"].as_array().cloned().unwrap_or_default()
-}
-
-/// The state of the delivery of the newest message.
-fn delivered(host: &Host) -> String {
-    let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
-        return String::new();
-    };
-    let shown = host.json(&["message", "show", &id]);
-    shown["message"]["deliveries"][0]["state"].as_str().unwrap_or_default().to_owned()
-}
-
 // Holds P11-32.
 #[test]
 fn an_owner_is_answered_on_discord_and_a_stranger_is_not() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
-    answers(&host, &["**hello** `ann` @everyone", "again"]);
+    host.answers(&["**hello** `ann` @everyone", "again"]);
     discord.direct(EVE, "let me in");
     discord.direct(ANN, "hello");
     let sent = wait_for_sent(&host, &discord, 1);
@@ -64,33 +42,17 @@ fn an_owner_is_answered_on_discord_and_a_stranger_is_not() {
     discord.direct(ANN, "and now?");
     assert_eq!(texts(&wait_for_sent(&host, &discord, 2))[1], "again");
     assert!(discord.sent(direct(EVE)).is_empty(), "a stranger hears nothing");
-    assert_eq!(messages(&host).len(), 2, "and nothing of a stranger is stored");
-    assert_eq!(state(&host)["dropped"]["not_admitted"], 1, "{}", state(&host));
+    assert_eq!(host.messages_by("discord:main").len(), 2, "and nothing of a stranger is stored");
+    assert_eq!(host.channel("main")["dropped"]["not_admitted"], 1, "{}", host.channel("main"));
 }
 
 #[test]
 fn a_discord_channel_is_added_and_its_owner_linked_by_one_command() {
     let discord = Discord::start();
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let (state_dir, config) = (folder.path().join("state"), folder.path().join("mine.toml"));
-    fs::write(&config, "[agent.default]\nmodel = \"scripted/answers\"\n").unwrap();
-    let mut host = Setup::default().state(&state_dir).start();
-    let file = config.to_string_lossy().into_owned();
-    let words = ["channel", "add", "discord", "--base-url", &discord.url(), "--config", &file];
-    let added = host.ask_with(&words, &format!("{TOKEN}\n"));
-    assert_eq!(added["ok"], true, "{added}\n{}", host.log());
-    assert!(!fs::read_to_string(&config).unwrap().contains(TOKEN), "the configuration holds no token");
-    host.stop();
-    let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).state(&state_dir).start();
-    let tested = host.ask(&["channel", "test", "main"]);
-    assert_eq!(tested["accepted"], true, "{tested}\n{}", host.log());
-    answers(&host, &["hello ann"]);
-    discord.direct(ANN, &format!("/link {}", added["link"].as_str().unwrap()));
-    host.wait_for("the account is linked", || {
-        let identities = host.json(&["user", "whoami"])["user"]["identities"].to_string();
-        identities.contains("discord:main:5")
-    });
+    let Added { host, code, .. } = &Added::by_command("discord", &discord.url(), &[TOKEN]);
+    host.answers(&["hello ann"]);
+    discord.direct(ANN, &format!("/link {code}"));
+    host.becomes_linked("discord:main:5");
     discord.direct(ANN, "hello");
     host.wait_for("it is answered", || texts(&discord.sent(direct(ANN))).contains(&"hello ann"));
 }
@@ -119,7 +81,7 @@ fn a_server_is_answered_where_the_bot_is_mentioned() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
     assert_eq!(host.json(&["channel", "group", "allow", "main", &CHANNEL.to_string()])["ok"], true);
-    answers(&host, &["in here", "in here"]);
+    host.answers(&["in here", "in here"]);
     discord.say(ANN, "nobody is asked");
     let asked = discord.say(ANN, "<@42> who is there?");
     let sent = wait_in(&host, &discord, CHANNEL, 1);
@@ -129,8 +91,8 @@ fn a_server_is_answered_where_the_bot_is_mentioned() {
     discord.message(THREAD, ANN, &more);
     assert_eq!(texts(&wait_in(&host, &discord, THREAD, 1)), ["in here"]);
     discord.message(4711, ANN, &json!({ "content": "<@42> x", "channel_type": 0, "guild_id": "77" }));
-    host.wait_for("another channel is not answered", || state(&host)["dropped"]["not_listed"] == 1);
-    assert_eq!(state(&host)["dropped"]["not_mentioned"], 1, "{}", state(&host));
+    host.wait_for("another channel is not answered", || host.channel("main")["dropped"]["not_listed"] == 1);
+    assert_eq!(host.channel("main")["dropped"]["not_mentioned"], 1, "{}", host.channel("main"));
     assert_eq!((discord.sent(CHANNEL).len(), discord.sent(4711).len()), (1, 0));
 }
 
@@ -163,7 +125,7 @@ fn a_call_is_approved_on_discord_by_its_person_and_nobody_else() {
 fn a_connection_that_is_cut_loses_nothing_and_doubles_nothing() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
-    answers(&host, &["one", "two", "three", "four"]);
+    host.answers(&["one", "two", "three", "four"]);
     discord.direct(ANN, "first");
     wait_for_sent(&host, &discord, 1);
     discord.cut();
@@ -176,7 +138,7 @@ fn a_connection_that_is_cut_loses_nothing_and_doubles_nothing() {
     host.kill_and_wait("credproxy");
     discord.direct(ANN, "fourth");
     assert_eq!(texts(&wait_for_sent(&host, &discord, 4)), ["one", "two", "three", "four"]);
-    assert_eq!(messages(&host).len(), 4, "no message is accepted twice");
+    assert_eq!(host.messages_by("discord:main").len(), 4, "no message is accepted twice");
     assert_eq!(discord.beginnings().0, 1, "the session goes on after each");
 }
 
@@ -185,7 +147,7 @@ fn a_connection_that_is_cut_loses_nothing_and_doubles_nothing() {
 fn what_no_session_brings_any_more_is_fetched() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
-    answers(&host, &["one", "two", "three", "four"]);
+    host.answers(&["one", "two", "three", "four"]);
     discord.direct(ANN, "first");
     wait_for_sent(&host, &discord, 1);
     discord.refuse_resumes(3);
@@ -198,7 +160,7 @@ fn what_no_session_brings_any_more_is_fetched() {
     discord.direct(ANN, "third");
     assert_eq!(texts(&wait_for_sent(&host, &discord, 3)), ["one", "two", "three"]);
     assert_eq!(discord.beginnings(), (3, 4), "a session that is over is not tried again");
-    assert_eq!(messages(&host).len(), 3, "no message is accepted twice");
+    assert_eq!(host.messages_by("discord:main").len(), 3, "no message is accepted twice");
 }
 
 // Holds P11-36.
@@ -214,12 +176,14 @@ fn an_answer_of_unknown_outcome_on_discord_is_known_again_by_its_mark() {
         Failing::TooMany(1.0),
     ];
     let all: Vec<String> = (0..failures.len()).map(|number| format!("answer {number}")).collect();
-    answers(&host, &all.iter().map(String::as_str).collect::<Vec<_>>());
+    host.answers(&all.iter().map(String::as_str).collect::<Vec<_>>());
     for (number, failing) in failures.into_iter().enumerate() {
         discord.fail("POST messages", failing);
         discord.direct(ANN, "hello");
         let sent = wait_for_sent(&host, &discord, number + 1);
-        host.wait_for(&format!("{failing:?}: it is known to be sent"), || delivered(&host) == "sent");
+        host.wait_for(&format!("{failing:?}: it is known to be sent"), || {
+            host.delivery_is("discord:main", "sent")
+        });
         assert_eq!(texts(&sent), all[..=number], "{failing:?}");
     }
     assert_eq!(discord.sent(direct(ANN)).len(), failures.len());
@@ -232,7 +196,7 @@ fn an_answer_over_2000_characters_is_several_messages_or_a_file() {
     let host = started(&discord, QUIET);
     let (short, long, endless) =
         ("é".repeat(1500), "A sentence of this length. ".repeat(130), "word ".repeat(9000));
-    answers(&host, &[&short, &long, &endless]);
+    host.answers(&[&short, &long, &endless]);
     discord.direct(ANN, "short");
     assert_eq!(wait_for_sent(&host, &discord, 1)[0].text(), short);
     discord.direct(ANN, "long");
@@ -252,7 +216,7 @@ fn a_final_close_and_a_refused_token_are_named_with_their_remedy() {
     let host = started(&discord, QUIET);
     let refused = |why: &str| {
         host.wait_for(&format!("it is refused: {why}"), || {
-            let state = state(&host);
+            let state = host.channel("main");
             state["link"] == "refused" && state["reason"].as_str().is_some_and(|reason| reason.contains(why))
         });
     };
@@ -265,13 +229,13 @@ fn a_final_close_and_a_refused_token_are_named_with_their_remedy() {
     assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], false);
     discord.close_with(None);
     host.kill_and_wait("channel@discord");
-    host.wait_for("it is up again", || state(&host)["link"] == "up");
+    host.wait_for("it is up again", || host.channel("main")["link"] == "up");
     discord.revoke(true);
     host.kill_and_wait("channel@discord");
     refused("agentctl channel add discord main");
     discord.revoke(false);
     host.kill_and_wait("channel@discord");
-    host.wait_for("it is up again", || state(&host)["link"] == "up");
+    host.wait_for("it is up again", || host.channel("main")["link"] == "up");
 }
 
 // Holds P11-34.
@@ -280,10 +244,10 @@ fn a_bot_that_reads_no_text_of_others_says_so_and_works() {
     let discord = Discord::start();
     discord.take_text_away();
     let host = started(&discord, QUIET);
-    let reason = state(&host)["reason"].as_str().unwrap_or_default().to_owned();
+    let reason = host.channel("main")["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason.contains("Message Content Intent"), "{reason}");
     assert_eq!(host.json(&["channel", "group", "allow", "main", &CHANNEL.to_string()])["ok"], true);
-    answers(&host, &["here"]);
+    host.answers(&["here"]);
     discord.say(ANN, "<@42> are you there?");
     assert_eq!(texts(&wait_in(&host, &discord, CHANNEL, 1)), ["here"]);
 }
@@ -293,7 +257,7 @@ fn a_bot_that_reads_no_text_of_others_says_so_and_works() {
 fn heartbeats_go_out_while_the_channel_is_paused() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
-    answers(&host, &["late"]);
+    host.answers(&["late"]);
     assert_eq!(host.json(&["channel", "pause", "main"])["ok"], true);
     let before = discord.beats();
     discord.direct(ANN, "hello");
@@ -308,11 +272,11 @@ fn heartbeats_go_out_while_the_channel_is_paused() {
 fn a_changed_message_starts_no_turn() {
     let discord = Discord::start();
     let host = started(&discord, QUIET);
-    answers(&host, &["one", "two"]);
+    host.answers(&["one", "two"]);
     let first = discord.direct(ANN, "first");
     wait_for_sent(&host, &discord, 1);
     discord.change(direct(ANN), first, ANN, "changed");
     discord.direct(ANN, "second");
     assert_eq!(texts(&wait_for_sent(&host, &discord, 2)), ["one", "two"]);
-    assert_eq!(messages(&host).len(), 2);
+    assert_eq!(host.messages_by("discord:main").len(), 2);
 }

@@ -68,9 +68,7 @@ impl Hooked {
         assert_eq!(added["user"]["name"], "ann");
         drop(host.json(&["user", "link", "ann", "whatsapp:wa:4670"]));
         for name in ["in", "wa"] {
-            host.wait_for("the channel is up", || {
-                host.ask(&["channel", "show", name])["channel"]["link"] == "up"
-            });
+            host.wait_for("the channel is up", || host.channel(name)["link"] == "up");
         }
         Self { host, port, receiver, graph }
     }
@@ -95,18 +93,12 @@ impl Hooked {
     }
 
     fn messages(&self, channel: &str) -> usize {
-        let listed = self.host.json(&["message", "list", "--channel", channel]);
-        listed["messages"].as_array().map_or(0, Vec::len)
+        self.host.messages_by(channel).len()
     }
 }
 
 fn client() -> reqwest::blocking::Client {
     reqwest::blocking::Client::builder().no_proxy().build().unwrap()
-}
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
 }
 
 /// A message to the webhook.
@@ -125,7 +117,7 @@ fn whatsapp(number: &str, id: &str, from: &str) -> String {
 #[test]
 fn a_signed_hook_is_answered_once_by_a_signed_hook() {
     let hooked = Hooked::start();
-    answers(&hooked.host, &["**hello** ann"]);
+    hooked.host.answers(&["**hello** ann"]);
     let body = said("u1", "hello");
     assert_eq!(hooked.post("msg_1", now(), KEY, &body), 200);
     assert_eq!(hooked.post("msg_1", now(), KEY, &body), 200, "a repeated hook is taken in before");
@@ -149,7 +141,7 @@ fn a_signed_hook_is_answered_once_by_a_signed_hook() {
 #[test]
 fn a_hook_without_a_proof_brings_no_message() {
     let hooked = Hooked::start();
-    answers(&hooked.host, &["never"]);
+    hooked.host.answers(&["never"]);
     let body = said("u1", "hello");
     assert_eq!(hooked.post("f1", now(), b"another key, of the same length!", &body), 401, "forged");
     assert_eq!(hooked.post("f2", now() - 400, KEY, &body), 400, "old");
@@ -190,7 +182,7 @@ fn ingress_serves_the_hooks_of_its_channels_and_nothing_else() {
 #[test]
 fn whatsapp_tries_the_address_and_its_messages_are_answered() {
     let hooked = Hooked::start();
-    answers(&hooked.host, &["hello ann"]);
+    hooked.host.answers(&["hello ann"]);
     let tried = |token: &str| {
         let query = format!("/hook/wa?hub.mode=subscribe&hub.verify_token={token}&hub.challenge=1158201444");
         let reply = client().get(hooked.url(&query)).send().unwrap();

@@ -1,11 +1,10 @@
 //! An account of Signal, against a server that stands for the HTTP daemon of signal-cli: its stream of events and its JSON-RPC.
 
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
-use std::thread;
-use tests::{Host, Setup};
+use tests::{Host, Setup, http};
 
 /// The service ids of the owner, of somebody whom nobody knows, and of the account.
 const ANN: &str = "7ccae375-cd51-4c82-8b1e-7be3280aa485";
@@ -26,16 +25,10 @@ struct Daemon {
 
 impl Daemon {
     fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = http::listener();
         let state = Arc::<Mutex<State>>::default();
         let serving = Arc::clone(&state);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let state = Arc::clone(&serving);
-                thread::spawn(move || serve(&state, stream));
-            }
-        });
+        http::serve_each(listener, move |stream| serve(&serving, stream));
         Self { port, state }
     }
 
@@ -77,28 +70,14 @@ impl Daemon {
 }
 
 fn serve(state: &Mutex<State>, mut stream: TcpStream) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut first = String::new();
-    if reader.read_line(&mut first).is_err() {
-        return;
-    }
-    let mut length = 0;
-    for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
-        if let Some((name, value)) = line.split_once(": ")
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.parse().unwrap_or(0);
-        }
-    }
-    if first.contains("/api/v1/events") {
+    let Some(request) = http::Request::read(&stream) else { return };
+    if request.path.contains("/api/v1/events") {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n:\n\n";
         drop(stream.write_all(head.as_bytes()));
         state.lock().unwrap().streams.push(stream);
         return;
     }
-    let mut body = Vec::new();
-    drop(reader.take(length).read_to_end(&mut body));
-    let call: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let call: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let result = match call["method"].as_str() {
         Some("listAccounts") => json!([{ "number": "+46" }]),
         Some("getUserStatus") => json!([{ "recipient": "+46", "uuid": OWN }]),
@@ -109,29 +88,14 @@ fn serve(state: &Mutex<State>, mut stream: TcpStream) {
         }
         _ => json!({}),
     };
-    let text = json!({ "jsonrpc": "2.0", "id": 1, "result": result }).to_string();
-    let reply = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{text}",
-        text.len()
-    );
-    drop(stream.write_all(reply.as_bytes()));
-}
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
-}
-
-fn messages(host: &Host) -> usize {
-    let listed = host.json(&["message", "list", "--channel", "signal:main"]);
-    listed["messages"].as_array().map_or(0, Vec::len)
+    http::document(&stream, 200, "", &json!({ "jsonrpc": "2.0", "id": 1, "result": result }));
 }
 
 #[test]
 fn an_owner_is_answered_on_signal_and_a_stranger_is_not() {
     let daemon = Daemon::start();
     let host = daemon.host("");
-    answers(&host, &["**hello** ann", "again"]);
+    host.answers(&["**hello** ann", "again"]);
     daemon.said(EVE, 1, "let me in");
     daemon.said(ANN, 2, "hello");
     host.wait_for("the answer is sent", || !daemon.sent().is_empty());
@@ -142,14 +106,18 @@ fn an_owner_is_answered_on_signal_and_a_stranger_is_not() {
     daemon.said(ANN, 2, "hello");
     daemon.said(ANN, 3, "and now?");
     host.wait_for("the second answer is sent", || daemon.sent().len() == 2);
-    assert_eq!(messages(&host), 2, "a repeated message is taken in once, and nothing of a stranger");
+    assert_eq!(
+        host.messages_by("signal:main").len(),
+        2,
+        "a repeated message is taken in once, and nothing of a stranger"
+    );
 }
 
 #[test]
 fn a_group_of_signal_is_answered_where_it_mentions_the_account() {
     let daemon = Daemon::start();
     let host = daemon.host("groups = [\"g=\"]\nmembers = true\n");
-    answers(&host, &["here"]);
+    host.answers(&["here"]);
     let say = |at: u64, more: Value| {
         let mut message = json!({ "message": "hello", "groupInfo": { "groupId": "g=" } });
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -167,7 +135,7 @@ fn a_group_of_signal_is_answered_where_it_mentions_the_account() {
 fn a_stream_of_signal_that_ends_is_opened_again() {
     let daemon = Daemon::start();
     let host = daemon.host("");
-    answers(&host, &["hello"]);
+    host.answers(&["hello"]);
     daemon.drop_streams();
     host.wait_for("the stream is read again", || !daemon.state.lock().unwrap().streams.is_empty());
     daemon.said(ANN, 5, "still there?");

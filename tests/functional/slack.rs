@@ -1,10 +1,8 @@
 //! An account of Slack, against a server that stands for the Web API and Socket Mode: what is written there is answered there, once.
 
 use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use tests::slack::{ANN, APP_TOKEN, BOT, CHANNEL, Failing, SentMessage, Slack, TOKEN, direct};
-use tests::{Host, Setup};
+use tests::{Added, Host, Setup};
 
 /// Somebody whom nobody knows.
 const EVE: &str = "U6EVE";
@@ -13,15 +11,6 @@ const QUIET: &str = "streaming = \"off\"\n";
 
 fn started(slack: &Slack, keys: &str) -> Host {
     slack.host(Setup::default(), keys)
-}
-
-fn state(host: &Host) -> Value {
-    tests::slack::state(host)
-}
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
 }
 
 fn wait_for_sent(host: &Host, slack: &Slack, channel: &str, count: usize) -> Vec<SentMessage> {
@@ -37,20 +26,9 @@ fn texts(sent: &[SentMessage]) -> Vec<&str> {
     sent.iter().map(SentMessage::text).collect()
 }
 
-/// The messages of the host that came by the channel, newest first.
-fn messages(host: &Host) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", "slack:main"]);
-    listed["messages"].as_array().cloned().unwrap_or_default()
-}
-
 /// Waits until the newest message's first delivery is in this state.
 fn wait_for_delivery(host: &Host, state: &str) {
-    host.wait_for(&format!("its delivery is {state}"), || {
-        let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
-            return false;
-        };
-        host.json(&["message", "show", &id])["message"]["deliveries"][0]["state"] == state
-    });
+    host.wait_for(&format!("its delivery is {state}"), || host.delivery_is("slack:main", state));
 }
 
 fn calls(slack: &Slack, method: &str) -> Vec<Value> {
@@ -62,7 +40,7 @@ fn calls(slack: &Slack, method: &str) -> Vec<Value> {
 fn an_owner_is_answered_on_slack_and_a_stranger_is_not() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["**hello** `ann` <!channel> & <@U6EVE>", "again"]);
+    host.answers(&["**hello** `ann` <!channel> & <@U6EVE>", "again"]);
     slack.direct(EVE, "let me in");
     let asked = slack.direct(ANN, "hello");
     let sent = wait_for_answers(&host, &slack, 1);
@@ -75,7 +53,7 @@ fn an_owner_is_answered_on_slack_and_a_stranger_is_not() {
     assert_eq!(wait_for_answers(&host, &slack, 2)[1].text(), "again");
     host.wait_for("every envelope is acknowledged", || slack.pending() == 0);
     assert!(slack.sent(&direct(EVE)).is_empty(), "a stranger hears nothing");
-    assert_eq!(messages(&host).len(), 2, "nothing of a stranger and no edit is stored");
+    assert_eq!(host.messages_by("slack:main").len(), 2, "nothing of a stranger and no edit is stored");
     assert!(slack.sent_again() < 3, "they were acknowledged in time");
 }
 
@@ -84,12 +62,12 @@ fn an_owner_is_answered_on_slack_and_a_stranger_is_not() {
 fn a_channel_is_answered_in_a_thread_and_only_where_it_mentions() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["in the thread", "and again"]);
+    host.answers(&["in the thread", "and again"]);
     let say = |text: &str| slack.message(CHANNEL, ANN, &json!({ "text": text }));
     let mention = format!("<@{BOT}> what is the time?");
     say(&mention);
     host.wait_for("the channel is not on the list", || {
-        state(&host)["dropped"]["not_listed"].as_u64() >= Some(1)
+        host.channel("main")["dropped"]["not_listed"].as_u64() >= Some(1)
     });
     assert_eq!(host.json(&["channel", "group", "allow", "main", CHANNEL])["ok"], true);
     say("I talk to somebody else");
@@ -100,8 +78,8 @@ fn a_channel_is_answered_in_a_thread_and_only_where_it_mentions() {
     let sent = wait_for_sent(&host, &slack, CHANNEL, 2);
     assert_eq!((sent[1].text(), sent[1].thread.as_deref()), ("and again", Some(asked.as_str())));
     host.wait_for("every envelope is acknowledged", || slack.pending() == 0);
-    assert_eq!(messages(&host).len(), 2, "a mention comes as two events and is one message");
-    assert!(state(&host)["dropped"]["not_mentioned"].as_u64() >= Some(1));
+    assert_eq!(host.messages_by("slack:main").len(), 2, "a mention comes as two events and is one message");
+    assert!(host.channel("main")["dropped"]["not_mentioned"].as_u64() >= Some(1));
 }
 
 #[test]
@@ -131,7 +109,7 @@ fn the_beginning_of_an_answer_is_shown_on_slack_and_then_replaced() {
 fn an_answer_of_unknown_outcome_is_found_again_by_its_metadata() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["one", "two", "three", "four"]);
+    host.answers(&["one", "two", "three", "four"]);
     for (count, failing) in
         [Failing::DropAfter, Failing::ErrorAfter, Failing::DropBefore, Failing::ErrorBefore]
             .into_iter()
@@ -150,7 +128,7 @@ fn an_answer_of_unknown_outcome_is_found_again_by_its_metadata() {
 fn slack_refusals_delay_an_answer_or_end_it_and_never_double_it() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["one", "two", "three"]);
+    host.answers(&["one", "two", "three"]);
     slack.fail("chat.postMessage", Failing::TooMany(1));
     slack.direct(ANN, "hello");
     wait_for_answers(&host, &slack, 1);
@@ -167,7 +145,7 @@ fn slack_refusals_delay_an_answer_or_end_it_and_never_double_it() {
 fn a_dropped_socket_loses_nothing_and_doubles_nothing() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["one", "two", "three", "four"]);
+    host.answers(&["one", "two", "three", "four"]);
     slack.direct(ANN, "first");
     wait_for_answers(&host, &slack, 1);
     host.wait_for("every envelope is acknowledged", || slack.pending() == 0);
@@ -188,8 +166,8 @@ fn a_dropped_socket_loses_nothing_and_doubles_nothing() {
     slack.direct(ANN, "fourth");
     wait_for_answers(&host, &slack, 4);
     assert_eq!(texts(&slack.sent(&direct(ANN))), ["one", "two", "three", "four"]);
-    assert_eq!(messages(&host).len(), 4, "no message is accepted twice");
-    assert_eq!(state(&host)["link"], "up");
+    assert_eq!(host.messages_by("slack:main").len(), 4, "no message is accepted twice");
+    assert_eq!(host.channel("main")["link"], "up");
 }
 
 // Holds P11-70.
@@ -197,7 +175,7 @@ fn a_dropped_socket_loses_nothing_and_doubles_nothing() {
 fn a_killed_slack_channel_reads_what_it_missed_threads_too() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["one", "two", "three"]);
+    host.answers(&["one", "two", "three"]);
     slack.direct(ANN, "first");
     wait_for_answers(&host, &slack, 1);
     slack.deafen(true);
@@ -210,7 +188,7 @@ fn a_killed_slack_channel_reads_what_it_missed_threads_too() {
     );
     let sent = wait_for_answers(&host, &slack, 3);
     assert_eq!(sent.len(), 3);
-    assert_eq!(messages(&host).len(), 3, "no message is accepted twice");
+    assert_eq!(host.messages_by("slack:main").len(), 3, "no message is accepted twice");
 }
 
 // Holds P11-73.
@@ -219,9 +197,9 @@ fn a_refused_slack_token_is_named_with_the_command_that_mends_it() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
     slack.revoke(true);
-    host.wait_for("it is refused", || state(&host)["link"] == "refused");
+    host.wait_for("it is refused", || host.channel("main")["link"] == "refused");
     host.wait_for("the reason is the bot's token", || {
-        let reason = state(&host)["reason"].as_str().unwrap_or_default().to_owned();
+        let reason = host.channel("main")["reason"].as_str().unwrap_or_default().to_owned();
         reason.contains("token_revoked") && reason.contains("agentctl channel add slack main")
     });
     assert_eq!(host.ask(&["channel", "test", "main"])["accepted"], false);
@@ -231,7 +209,7 @@ fn a_refused_slack_token_is_named_with_the_command_that_mends_it() {
 fn a_token_that_is_refused_while_it_sends_keeps_the_answer() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["the answer"]);
+    host.answers(&["the answer"]);
     slack.fail("chat.postMessage", Failing::Refusal("invalid_auth"));
     slack.fail("auth.test", Failing::Refusal("missing_scope"));
     slack.direct(ANN, "hello");
@@ -240,7 +218,7 @@ fn a_token_that_is_refused_while_it_sends_keeps_the_answer() {
         // Each ends the poll under way.
         slack.direct(EVE, "hello");
         std::thread::sleep(std::time::Duration::from_millis(300));
-        state(&host)["reason"].as_str().is_some_and(|reason| reason.contains("lacks the scope"))
+        host.channel("main")["reason"].as_str().is_some_and(|reason| reason.contains("lacks the scope"))
     });
     assert!(slack.sent(&direct(ANN)).is_empty());
     wait_for_delivery(&host, "ready");
@@ -298,7 +276,7 @@ fn a_call_is_approved_on_slack_by_its_persons_button_alone() {
 fn a_hostile_payload_is_acknowledged_counted_and_stops_nothing() {
     let slack = Slack::start();
     let host = started(&slack, QUIET);
-    answers(&host, &["still here"]);
+    host.answers(&["still here"]);
     for event in
         [json!({ "type": "message" }), json!([[[]]]), json!({ "type": "message", "channel": { "id": 7 } })]
     {
@@ -312,34 +290,17 @@ fn a_hostile_payload_is_acknowledged_counted_and_stops_nothing() {
     slack.direct(ANN, "hello");
     assert_eq!(wait_for_answers(&host, &slack, 1)[0].text(), "still here");
     host.wait_for("every envelope is acknowledged", || slack.pending() == 0);
-    host.wait_for("they are counted", || state(&host)["malformed"].as_u64() >= Some(4));
+    host.wait_for("they are counted", || host.channel("main")["malformed"].as_u64() >= Some(4));
 }
 
 #[test]
 fn a_slack_channel_is_added_and_its_owner_linked_by_its_command() {
     let slack = Slack::start();
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let (state_dir, config) = (folder.path().join("state"), folder.path().join("mine.toml"));
-    fs::write(&config, "[agent.default]\nmodel = \"scripted/answers\"\n").unwrap();
-    let mut host = Setup::default().state(&state_dir).start();
-    let file = config.to_string_lossy().into_owned();
-    let words = ["channel", "add", "slack", "--base-url", &slack.url(), "--config", &file];
-    let added = host.ask_with(&words, &format!("{TOKEN}\n{APP_TOKEN}\n"));
-    assert_eq!(added["ok"], true, "{added}\n{}", host.log());
-    let written = fs::read_to_string(&config).unwrap();
-    assert!(!written.contains(TOKEN) && !written.contains(APP_TOKEN), "the configuration holds no token");
-    host.stop();
-    let host = Setup::default().config(&written).state(&state_dir).start();
-    let tested = host.ask(&["channel", "test", "main"]);
-    assert_eq!(tested["accepted"], true, "{tested}\n{}", host.log());
+    let Added { host, code, .. } = &Added::by_command("slack", &slack.url(), &[TOKEN, APP_TOKEN]);
     host.wait_for("a socket is ready", || slack.sockets() > 0);
-    answers(&host, &["hello ann"]);
-    slack.command(&direct(ANN), ANN, &format!("link {}", added["link"].as_str().unwrap()));
-    host.wait_for("the account is linked", || {
-        let identities = host.json(&["user", "whoami"])["user"]["identities"].to_string();
-        identities.contains(&format!("slack:main:{ANN}"))
-    });
+    host.answers(&["hello ann"]);
+    slack.command(&direct(ANN), ANN, &format!("link {code}"));
+    host.becomes_linked(&format!("slack:main:{ANN}"));
     slack.direct(ANN, "hello");
     host.wait_for("it is answered", || {
         slack.sent(&direct(ANN)).iter().any(|message| message.text() == "hello ann")

@@ -1,20 +1,13 @@
 //! An account of Telegram, against a server that stands for the Bot API: what is written there is answered there, once.
 
 use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use tests::telegram::{ANN, Failing, SentMessage, TOKEN, Telegram, deliveries, messages, state};
-use tests::{Host, Setup};
+use tests::telegram::{ANN, Failing, SentMessage, TOKEN, Telegram};
+use tests::{Added, Host, Setup};
 
 /// The account of somebody whom nobody knows.
 const EVE: i64 = 6;
 /// Without signs of what is under way, so that every call is an answer.
 const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
-
-fn answers(host: &Host, texts: &[&str]) {
-    let lines: Vec<Value> = texts.iter().map(|text| json!({ "pieces": [{ "text": text }] })).collect();
-    host.script("answers", &lines);
-}
 
 fn wait_for_sent(host: &Host, telegram: &Telegram, count: usize) -> Vec<SentMessage> {
     host.wait_for("the messages are sent", || telegram.sent(ANN).len() >= count);
@@ -25,7 +18,7 @@ fn wait_for_sent(host: &Host, telegram: &Telegram, count: usize) -> Vec<SentMess
 fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
-    answers(&host, &["**hello** `ann`", "again"]);
+    host.answers(&["**hello** `ann`", "again"]);
     telegram.direct(EVE, "let me in");
     telegram.direct(ANN, "hello");
     let sent = wait_for_sent(&host, &telegram, 1);
@@ -37,7 +30,7 @@ fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
     wait_for_sent(&host, &telegram, 2);
     host.wait_for("every update is acknowledged", || telegram.pending() == 0);
     assert!(telegram.sent(EVE).is_empty(), "a stranger hears nothing");
-    assert_eq!(messages(&host).len(), 2, "and nothing of a stranger is stored");
+    assert_eq!(host.messages_by("telegram:main").len(), 2, "and nothing of a stranger is stored");
 }
 
 // Holds P11-17.
@@ -45,14 +38,12 @@ fn an_owner_is_answered_on_telegram_and_a_stranger_is_not() {
 fn an_answer_of_unknown_outcome_is_not_repeated_until_a_person_asks() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
-    answers(&host, &["the answer"]);
+    host.answers(&["the answer"]);
     telegram.fail("sendMessage", Failing::DropAfter);
     telegram.direct(ANN, "hello");
-    host.wait_for("its outcome is unknown", || {
-        deliveries(&host).first().is_some_and(|delivery| delivery["state"] == "unknown")
-    });
+    host.wait_for("its outcome is unknown", || host.delivery_is("telegram:main", "unknown"));
     assert_eq!(telegram.sent(ANN).len(), 1);
-    let id = messages(&host)[0]["id"].as_str().unwrap().to_owned();
+    let id = host.messages_by("telegram:main")[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(host.json(&["message", "resend", &id])["pieces"], 1);
     assert_eq!(wait_for_sent(&host, &telegram, 2)[1].text(), "the answer");
 }
@@ -62,13 +53,11 @@ fn an_answer_of_unknown_outcome_is_not_repeated_until_a_person_asks() {
 fn too_many_requests_delay_an_answer_and_do_not_double_it() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
-    answers(&host, &["the answer"]);
+    host.answers(&["the answer"]);
     telegram.fail("sendMessage", Failing::TooMany(1));
     telegram.direct(ANN, "hello");
     wait_for_sent(&host, &telegram, 1);
-    host.wait_for("it is sent", || {
-        deliveries(&host).first().is_some_and(|delivery| delivery["state"] == "sent")
-    });
+    host.wait_for("it is sent", || host.delivery_is("telegram:main", "sent"));
     assert_eq!(telegram.sent(ANN).len(), 1);
 }
 
@@ -77,7 +66,7 @@ fn too_many_requests_delay_an_answer_and_do_not_double_it() {
 fn a_killed_channel_goes_on_where_it_was() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
-    answers(&host, &["one", "two"]);
+    host.answers(&["one", "two"]);
     telegram.direct(ANN, "first");
     wait_for_sent(&host, &telegram, 1);
     host.kill_and_wait("channel@telegram");
@@ -85,7 +74,7 @@ fn a_killed_channel_goes_on_where_it_was() {
     let texts: Vec<String> =
         wait_for_sent(&host, &telegram, 2).iter().map(|message| message.text().to_owned()).collect();
     assert_eq!(texts, ["one", "two"]);
-    assert_eq!(messages(&host).len(), 2, "no message is accepted twice");
+    assert_eq!(host.messages_by("telegram:main").len(), 2, "no message is accepted twice");
 }
 
 // Holds P11-18.
@@ -94,8 +83,8 @@ fn a_refused_token_is_named_with_the_command_that_mends_it() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
     telegram.revoke(true);
-    host.wait_for("it is refused", || state(&host)["link"] == "refused");
-    let reason = state(&host)["reason"].as_str().unwrap_or_default().to_owned();
+    host.wait_for("it is refused", || host.channel("main")["link"] == "refused");
+    let reason = host.channel("main")["reason"].as_str().unwrap_or_default().to_owned();
     assert!(reason.contains("agentctl channel add telegram main"), "{reason}");
     let tested = host.ask(&["channel", "test", "main"]);
     assert_eq!((&tested["ok"], &tested["accepted"]), (&false.into(), &false.into()), "{tested}");
@@ -121,7 +110,7 @@ fn an_answer_that_is_too_long_is_its_beginning_and_a_file() {
 fn the_token_is_nowhere_but_in_the_vault() {
     let telegram = Telegram::start();
     let host = telegram.started(QUIET);
-    answers(&host, &["hello"]);
+    host.answers(&["hello"]);
     telegram.direct(ANN, "hello");
     wait_for_sent(&host, &telegram, 1);
     assert!(!host.log().contains(TOKEN), "no token in a log");
@@ -147,26 +136,10 @@ fn the_beginning_of_an_answer_is_shown_and_then_replaced() {
 #[test]
 fn a_channel_is_added_and_its_owner_linked_by_one_command() {
     let telegram = Telegram::start();
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let (state_dir, config) = (folder.path().join("state"), folder.path().join("mine.toml"));
-    fs::write(&config, "[agent.default]\nmodel = \"scripted/answers\"\n").unwrap();
-    let mut host = Setup::default().state(&state_dir).start();
-    let file = config.to_string_lossy().into_owned();
-    let words = ["channel", "add", "telegram", "--base-url", &telegram.url(), "--config", &file];
-    let added = host.ask_with(&words, &format!("{TOKEN}\n"));
-    assert_eq!(added["ok"], true, "{added}\n{}", host.log());
-    assert!(!fs::read_to_string(&config).unwrap().contains(TOKEN), "the configuration holds no token");
-    host.stop();
-    let host = Setup::default().config(&fs::read_to_string(&config).unwrap()).state(&state_dir).start();
-    let tested = host.ask(&["channel", "test", "main"]);
-    assert_eq!(tested["accepted"], true, "{tested}\n{}", host.log());
-    answers(&host, &["hello ann"]);
-    telegram.direct(ANN, &format!("/link {}", added["link"].as_str().unwrap()));
-    host.wait_for("the account is linked", || {
-        let identities = host.json(&["user", "whoami"])["user"]["identities"].to_string();
-        identities.contains("telegram:main:5")
-    });
+    let Added { host, code, .. } = &Added::by_command("telegram", &telegram.url(), &[TOKEN]);
+    host.answers(&["hello ann"]);
+    telegram.direct(ANN, &format!("/link {code}"));
+    host.becomes_linked("telegram:main:5");
     telegram.direct(ANN, "hello");
     host.wait_for("it is answered", || {
         telegram.sent(ANN).iter().any(|message| message.text() == "hello ann")

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use tests::telegram::{ANN, Telegram, deliveries};
+use tests::telegram::{ANN, Telegram};
 use tests::{Setup, call, script};
 
 /// Every step. A piece that did not reach its process before router's death is given out again.
@@ -22,11 +22,9 @@ fn a_death_at_any_step_of_a_channel_doubles_nothing() {
         let telegram = Telegram::start();
         let setup = Setup::default().arguments(&["--fault", point]);
         let host = telegram.host(setup, "streaming = \"off\"\ntyping = false\n");
-        host.script("answers", &[json!({ "pieces": [{ "text": "the answer" }] })]);
+        host.answers(&["the answer"]);
         telegram.direct(ANN, "hello");
-        host.wait_for(&format!("{point}: the answer is sent"), || {
-            deliveries(&host).first().is_some_and(|delivery| delivery["state"] == "sent")
-        });
+        host.wait_for(&format!("{point}: the answer is sent"), || host.delivery_is("telegram:main", "sent"));
         assert_eq!(host.process("router")["restarts"], 1, "{point} was never reached");
         assert_eq!(telegram.sent(ANN).len(), 1, "{point}");
         let listed = host.json(&["message", "list"]);

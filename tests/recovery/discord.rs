@@ -1,32 +1,22 @@
 //! kill -9 at every step of a message that comes by Discord and of its answer: the message is taken in once, and its answer is sent
 //! once.
 
-use serde_json::{Value, json};
 use tests::discord::{Discord, Failing, direct};
 use tests::{Host, Setup, discord};
 
-/// Steps of router's behind the first batch. The steps of a batch are passed by the first position already, before the channel is up.
-const POINTS: [&str; 3] =
-    ["router:router.plan.committed", "router:router.piece.sending", "router:router.piece.settled"];
+/// Every step. The first two are passed by the first position already, before the channel is up.
+const POINTS: [&str; 5] = [
+    "router:router.channel.stored",
+    "router:router.channel.committed",
+    "router:router.plan.committed",
+    "router:router.piece.sending",
+    "router:router.piece.settled",
+];
 /// Without signs of what is under way.
 const QUIET: &str = "streaming = \"off\"\ntyping = false\n";
 
-/// The deliveries of the only message.
-fn deliveries(host: &Host, channel: &str) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", channel]);
-    let Some(id) = listed["messages"][0]["id"].as_str() else { return Vec::new() };
-    let shown = host.json(&["message", "show", id]);
-    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
-}
-
-fn answer(host: &Host) {
-    host.script("answers", &[json!({ "pieces": [{ "text": "the answer" }] })]);
-}
-
-fn wait_until_sent(host: &Host, channel: &str, point: &str) {
-    host.wait_for(&format!("{point}: the answer is sent"), || {
-        deliveries(host, channel).first().is_some_and(|delivery| delivery["state"] == "sent")
-    });
+fn wait_until_sent(host: &Host, point: &str) {
+    host.wait_for(&format!("{point}: the answer is sent"), || host.delivery_is("discord:main", "sent"));
 }
 
 /// One message was taken in, and one answer sent.
@@ -42,9 +32,9 @@ fn a_death_at_any_step_of_discord_doubles_nothing() {
     for point in POINTS {
         let discord = Discord::start();
         let host = discord.host(Setup::default().arguments(&["--fault", point]), QUIET);
-        answer(&host);
+        host.answers(&["the answer"]);
         discord.direct(discord::ANN, "hello");
-        wait_until_sent(&host, "discord:main", point);
+        wait_until_sent(&host, point);
         assert_eq!(host.process("router")["restarts"], 1, "{point} was never reached");
         is_once(&host, discord.sent(direct(discord::ANN)).len(), point);
     }
@@ -58,7 +48,7 @@ fn a_death_with_an_answer_under_way_is_looked_up_on_discord() {
             let point = format!("{held:?}, {dies}");
             let discord = Discord::start();
             let host = discord.host(Setup::default(), QUIET);
-            answer(&host);
+            host.answers(&["the answer"]);
             discord.fail("POST messages", held);
             discord.direct(discord::ANN, "hello");
             let asked = || {
@@ -66,7 +56,7 @@ fn a_death_with_an_answer_under_way_is_looked_up_on_discord() {
             };
             host.wait_for(&format!("{point}: the answer is under way"), asked);
             host.kill_and_wait(dies);
-            wait_until_sent(&host, "discord:main", &point);
+            wait_until_sent(&host, &point);
             is_once(&host, discord.sent(direct(discord::ANN)).len(), &point);
         }
     }

@@ -1,27 +1,21 @@
 //! kill -9 at every step of a message that comes by Slack and of its answer: the message is taken in once, and its answer is sent
 //! once.
 
-use serde_json::{Value, json};
 use tests::slack::{self, Failing, Slack};
 use tests::{Host, Setup};
 
-/// Steps of router's behind the first batch. The steps of a batch are passed by the first position already, before the channel is up.
-const POINTS: [&str; 3] =
-    ["router:router.plan.committed", "router:router.piece.sending", "router:router.piece.settled"];
-
-/// The deliveries of the only message of a channel.
-fn deliveries(host: &Host, channel: &str) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", channel]);
-    let Some(id) = listed["messages"][0]["id"].as_str() else { return Vec::new() };
-    let shown = host.json(&["message", "show", id]);
-    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
-}
+/// Every step. The first two are passed by the first position already, before the channel is up.
+const POINTS: [&str; 5] = [
+    "router:router.channel.stored",
+    "router:router.channel.committed",
+    "router:router.plan.committed",
+    "router:router.piece.sending",
+    "router:router.piece.settled",
+];
 
 /// Waits until the only answer on Slack is sent, and finds it there once.
 fn answered_once(host: &Host, slack: &Slack, case: &str) {
-    host.wait_for(&format!("{case}: the answer is sent"), || {
-        deliveries(host, "slack:main").first().is_some_and(|delivery| delivery["state"] == "sent")
-    });
+    host.wait_for(&format!("{case}: the answer is sent"), || host.delivery_is("slack:main", "sent"));
     assert_eq!(slack.sent(&slack::direct(slack::ANN)).len(), 1, "{case}");
     let listed = host.json(&["message", "list"]);
     assert_eq!(listed["messages"].as_array().map(Vec::len), Some(1), "{case}: {listed}");
@@ -35,7 +29,7 @@ fn a_death_of_slacks_process_loses_nothing_and_doubles_nothing() {
     for failing in [Failing::StallBefore, Failing::StallAfter] {
         let slack = Slack::start();
         let host = slack.host(Setup::default(), "streaming = \"off\"\n");
-        host.script("answers", &[json!({ "pieces": [{ "text": "the answer" }] })]);
+        host.answers(&["the answer"]);
         slack.fail("chat.postMessage", failing);
         slack.direct(slack::ANN, "hello");
         host.wait_for("the answer is on its way", || slack.stalled() > 0);
@@ -46,7 +40,7 @@ fn a_death_of_slacks_process_loses_nothing_and_doubles_nothing() {
     for process in ["channel@slack", "credproxy", "router"] {
         let slack = Slack::start();
         let host = slack.host(Setup::default(), "streaming = \"off\"\n");
-        host.script("answers", &[json!({ "pieces": [{ "text": "the answer" }] })]);
+        host.answers(&["the answer"]);
         let pid = host.pid(process);
         slack.direct(slack::ANN, "hello");
         tests::kill(pid);
@@ -61,7 +55,7 @@ fn a_death_of_router_at_any_step_doubles_nothing_on_slack() {
         let slack = Slack::start();
         let setup = Setup::default().arguments(&["--fault", point]);
         let host = slack.host(setup, "streaming = \"off\"\n");
-        host.script("answers", &[json!({ "pieces": [{ "text": "the answer" }] })]);
+        host.answers(&["the answer"]);
         slack.direct(slack::ANN, "hello");
         answered_once(&host, &slack, point);
     }

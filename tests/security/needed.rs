@@ -110,9 +110,6 @@ fn people(host: &Host) {
     }
 }
 
-/// A rule that is granted for want of a smaller group: ingress accepts over TCP alone, and asks no socket who its peer is.
-const UNNEEDED: &str = "ingress getsockopt ";
-
 /// A hook for a channel that has no secret to prove it by.
 fn hook(host: &Host) {
     let config = fs::read_to_string(host.dir().join("cordon.toml")).unwrap();
@@ -156,7 +153,7 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     let needless: Vec<String> = all
         .filter(|(_, call)| call.rare.is_none() && confine::acts::call_number(call.name).is_some())
         .flat_map(|(row, call)| rules(row, call))
-        .filter(|rule| !seen.contains(rule) && !rule.starts_with(UNNEEDED))
+        .filter(|rule| !seen.contains(rule))
         .collect();
     assert!(needless.is_empty(), "{} rules that nothing needed: {needless:#?}", needless.len());
     rare::all_needed(rare::By::ADay, &seen);

@@ -3,17 +3,17 @@
 //! or after the effect.
 
 mod gateway;
-mod http;
 mod limits;
 mod objects;
 mod rest;
+mod upgrade;
 
+use crate::http;
 use crate::{Host, Setup};
 use limits::Rates;
 use objects::{blank, bot, interaction, readable};
 use serde_json::{Value, json};
 use std::collections::{HashMap, VecDeque};
-use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -162,12 +162,6 @@ impl State {
     }
 }
 
-/// The account `main` as the host shows it.
-#[must_use]
-pub fn state(host: &Host) -> Value {
-    host.ask(&["channel", "show", "main"])["channel"].clone()
-}
-
 /// The channel of a person's direct messages.
 #[must_use]
 pub const fn direct(person: u64) -> u64 {
@@ -185,20 +179,14 @@ impl Discord {
     /// Starts it.
     #[must_use]
     pub fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let port = listener.local_addr().expect("its address").port();
+        let (listener, port) = http::listener();
         let shared = Arc::new(Shared { port, ..Shared::default() });
         let serving = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&serving);
-                thread::spawn(move || {
-                    if http::is_upgrade(&stream) {
-                        gateway::serve(&shared, stream)
-                    } else {
-                        rest::serve(&shared, &stream)
-                    }
-                });
+        http::serve_each(listener, move |stream| {
+            if upgrade::comes_first(&stream) {
+                gateway::serve(&serving, stream)
+            } else {
+                rest::serve(&serving, &stream)
             }
         });
         Self { port, shared }
@@ -219,7 +207,7 @@ impl Discord {
         let identity = format!("discord:main:{ANN}");
         let added = host.json(&["user", "add", "ann", "--role", "owner", "--identity", &identity]);
         assert_eq!(added["user"]["name"], "ann");
-        host.wait_for("the channel is up", || state(&host)["link"] == "up");
+        host.wait_for("the channel is up", || host.channel("main")["link"] == "up");
         host
     }
 

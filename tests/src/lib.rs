@@ -10,9 +10,11 @@
 #![expect(clippy::disallowed_methods, reason = "tests start the real programs")]
 
 mod api;
+mod channels;
 mod chatting;
 pub mod discord;
 mod disk;
+pub mod http;
 pub mod mail;
 mod model;
 mod person;
@@ -22,6 +24,7 @@ pub mod telegram;
 mod upstream;
 
 pub use api::{client, connect, free_port, get_over_tcp, post_over_tcp, request_over_tcp, request_over_unix};
+pub use channels::Added;
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
 pub use disk::{Disk, free_bytes};
 pub use person::Person;

@@ -4,21 +4,22 @@
 mod events;
 mod files;
 mod history;
-mod http;
 mod limits;
 mod messages;
 mod socket;
+mod web;
 
+use crate::http;
 use crate::{Host, Setup};
-use http::{Asked, Reply};
 use limits::Rates;
 use serde_json::{Value, json};
 use socket::{Envelope, Live};
 use std::collections::VecDeque;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use web::{Asked, Reply};
 
 pub use messages::SentMessage;
 
@@ -106,12 +107,6 @@ impl Shared {
     }
 }
 
-/// The account `main` as the host shows it.
-#[must_use]
-pub fn state(host: &Host) -> Value {
-    host.ask(&["channel", "show", "main"])["channel"].clone()
-}
-
 /// The direct conversation of a person with the bot.
 #[must_use]
 pub fn direct(person: &str) -> String {
@@ -129,16 +124,10 @@ impl Slack {
     /// Starts it.
     #[must_use]
     pub fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let port = listener.local_addr().expect("its address").port();
+        let (listener, port) = http::listener();
         let shared = Arc::new(Shared { port, ..Shared::default() });
         let serving = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&serving);
-                thread::spawn(move || serve(&shared, stream));
-            }
-        });
+        http::serve_each(listener, move |stream| serve(&serving, stream));
         Self { port, shared }
     }
 
@@ -159,7 +148,7 @@ impl Slack {
         let identity = format!("slack:main:{ANN}");
         let added = host.json(&["user", "add", "ann", "--role", "owner", "--identity", &identity]);
         assert_eq!(added["user"]["name"], "ann");
-        host.wait_for("the channel is up", || state(&host)["link"] == "up" && self.sockets() > 0);
+        host.wait_for("the channel is up", || host.channel("main")["link"] == "up" && self.sockets() > 0);
         host
     }
 
@@ -284,12 +273,12 @@ impl Slack {
 }
 
 fn serve(shared: &Shared, stream: TcpStream) {
-    if http::is_upgrade(&stream) {
+    if web::is_upgrade(&stream) {
         return socket::converse(shared, stream);
     }
-    let Some(asked) = http::request(&stream) else { return };
+    let Some(asked) = web::request(&stream) else { return };
     if let Some(reply) = answer(shared, &asked) {
-        http::reply(&stream, &reply);
+        web::reply(&stream, &reply);
     }
 }
 

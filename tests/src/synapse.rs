@@ -191,7 +191,7 @@ impl Synapse {
         let added =
             host.json(&["user", "add", "ann", "--role", "owner", "--identity", "matrix:main:@ann:test"]);
         assert_eq!(added["user"]["name"], "ann");
-        host.wait_for("the channel is up", || state(&host)["link"] == "up");
+        host.wait_for("the channel is up", || host.channel("main")["link"] == "up");
         host
     }
 }
@@ -204,12 +204,6 @@ pub fn config(at: &str, keys: &str) -> String {
         "[credproxy]\nplain_http = [\"{authority}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
          [channel.main]\nplatform = \"matrix\"\nsecret = \"matrix\"\nbase_url = \"{at}\"\n{keys}"
     )
-}
-
-/// The account `main` as the host shows it.
-#[must_use]
-pub fn state(host: &Host) -> Value {
-    host.ask(&["channel", "show", "main"])["channel"].clone()
 }
 
 impl Drop for Synapse {

@@ -3,18 +3,16 @@
 
 mod acts;
 mod files;
-mod http;
 mod limits;
 
+use crate::http::{self, Request};
 use crate::{Host, Setup};
 use files::StoredFile;
-use http::{Request, give, reply, request};
 use limits::Rates;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The token that the server knows.
@@ -98,29 +96,6 @@ impl Shared {
     }
 }
 
-/// The account `main` as the host shows it.
-#[must_use]
-pub fn state(host: &Host) -> Value {
-    host.ask(&["channel", "show", "main"])["channel"].clone()
-}
-
-/// The messages of a host that came by the account `main`, newest first.
-#[must_use]
-pub fn messages(host: &Host) -> Vec<Value> {
-    let listed = host.json(&["message", "list", "--channel", "telegram:main"]);
-    listed["messages"].as_array().cloned().unwrap_or_default()
-}
-
-/// The deliveries of the newest of them.
-#[must_use]
-pub fn deliveries(host: &Host) -> Vec<Value> {
-    let Some(id) = messages(host).first().and_then(|one| one["id"].as_str().map(str::to_owned)) else {
-        return Vec::new();
-    };
-    let shown = host.json(&["message", "show", &id]);
-    shown["message"]["deliveries"].as_array().cloned().unwrap_or_default()
-}
-
 /// The server; it ends with the test.
 pub struct Telegram {
     /// Its port.
@@ -132,17 +107,11 @@ impl Telegram {
     /// Starts it.
     #[must_use]
     pub fn start() -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
-        let port = listener.local_addr().expect("its address").port();
+        let (listener, port) = http::listener();
         let shared = Arc::new(Shared::default());
         shared.state().next_update = 1000;
         let serving = Arc::clone(&shared);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let shared = Arc::clone(&serving);
-                thread::spawn(move || serve(&shared, &stream));
-            }
-        });
+        http::serve_each(listener, move |stream| serve(&serving, &stream));
         Self { port, shared }
     }
 
@@ -174,7 +143,7 @@ impl Telegram {
         let identity = format!("telegram:main:{ANN}");
         let added = host.json(&["user", "add", "ann", "--role", "owner", "--identity", &identity]);
         assert_eq!(added["user"]["name"], "ann");
-        host.wait_for("the channel is up", || state(&host)["link"] == "up");
+        host.wait_for("the channel is up", || host.channel("main")["link"] == "up");
         host
     }
 
@@ -302,18 +271,20 @@ fn refusal(code: u16, description: &str) -> Reply {
 }
 
 fn serve(shared: &Shared, stream: &TcpStream) {
-    let Some(Request { path, kind, body }) = request(stream) else { return };
+    let Some(request) = Request::read(stream) else { return };
+    let (path, kind) = (&request.path, request.header("content-type"));
     if let Some(wanted) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
         let state = shared.state();
         let bytes = files::at(&state.files, wanted).map(<[u8]>::to_vec);
         drop(state);
-        return give(stream, bytes.as_deref());
+        let (status, bytes) = bytes.map_or((404, Vec::new()), |bytes| (200, bytes));
+        return http::reply(stream, status, "application/octet-stream", "", &bytes);
     }
     let Some(method) = path.strip_prefix(&format!("/bot{TOKEN}/")).map(str::to_owned) else {
         let (status, document) = refusal(401, "Unauthorized");
-        return reply(stream, status, &document);
+        return http::document(stream, status, "", &document);
     };
-    let parameters = parameters(&kind, &body);
+    let parameters = parameters(kind, &request.body);
     let failing = {
         let mut state = shared.state();
         state.calls.push((method.clone(), parameters.clone()));
@@ -333,7 +304,7 @@ fn serve(shared: &Shared, stream: &TcpStream) {
         Some(Failing::TooMany(seconds)) => too_many(seconds),
         Some(Failing::Moved(chat)) => moved(chat),
     };
-    reply(stream, status, &document);
+    http::document(stream, status, "", &document);
 }
 
 fn moved(to: i64) -> Reply {

@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
     ("upstream", &["ipc-proto"]),
     ("migration", &[]),
-    ("channel", &["ipc-proto", "kit"]),
+    ("channel", &["ipc-proto", "kit", "manifest"]),
     ("discord", &["channel", "ipc-proto", "kit", "manifest"]),
     ("email", &["channel", "ipc-proto", "kit", "manifest"]),
     ("matrix", &["channel", "ipc-proto", "kit", "manifest"]),

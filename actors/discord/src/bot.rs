@@ -7,15 +7,16 @@ use crate::inbox::{Came, Inbox};
 use crate::message::{inbound, pressed};
 use crate::payload::{Event, Me, me};
 use crate::reply::{Failure, UNREAD, outcome, poll_fault};
-use crate::request::{aside, edit, piece, preview, send, target};
+use crate::request::{aside, edit, preview, send, target};
 use crate::rest::{Ask, Rest};
 use crate::scenes::Scenes;
 use crate::watch::Watch;
-use channel::{Api, DISCORD, Facts, Found, Platform, PollFault, Polled, Rendered};
+use channel::{Api, DISCORD, Facts, Found, Lost, Platform, PollFault, Polled};
 use ipc_proto::channel::{BATCH, Body, Claim, Conversation, Link, Outcome, Piece, PressAnswer};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::Verb;
 use ipc_proto::{Name, Text};
+use kit::Host;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -104,7 +105,7 @@ impl Bot {
             Err(Failure::Refused(refusal)) if refusal.status != 401 => None,
             Err(failure) => return Err(failure),
         };
-        let me = me(&user, application.as_ref()).ok_or(Failure::Lost)?;
+        let me = me(&user, application.as_ref()).ok_or(Lost::Unknown)?;
         self.watch.is(me.id);
         *self.me.borrow_mut() = Some(me.clone());
         Ok(me)
@@ -139,7 +140,8 @@ impl Bot {
         Ok(polled)
     }
 
-    /// The events that wait, and the position after them.
+    /// The events that wait, and the position after them. One that came since the channels were looked up, in a channel that was not,
+    /// waits for the next poll.
     fn take(&self, inbox: &Inbox, cursor: &mut Cursor, me: &Me) -> Polled {
         let mut polled = Polled { malformed: inbox.take_malformed(), ..Polled::default() };
         let seq = inbox.each(|came| {
@@ -148,13 +150,16 @@ impl Bot {
             }
             match came {
                 Came::Message(message, edit) => {
-                    let scene = self.scenes.of_message(message);
+                    let Some(scene) = self.scenes.of_message(message) else { return false };
                     if !edit {
                         cursor.note(message.channel_id.0, message.id.0, scene);
                     }
                     polled.messages.extend(inbound(message, scene, *edit, me.id));
                 }
-                Came::Press(press) => polled.presses.extend(pressed(press, self.scenes.of_press(press))),
+                Came::Press(press) => {
+                    let Some(scene) = self.scenes.of_press(press) else { return false };
+                    polled.presses.extend(pressed(press, scene));
+                }
             }
             true
         });
@@ -196,10 +201,11 @@ impl Bot {
 }
 
 impl Platform for Bot {
+    const PROCESS: manifest::Process = manifest::Process::Discord;
     const FACTS: Facts = DISCORD;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        piece(&rendered)
+    fn make(api: Api, account: &ChannelAccount, _: &Host) -> Self {
+        Self::new(api, account)
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -228,7 +234,7 @@ impl Platform for Bot {
         match self.change(&claim.conversation, &message, &edit(text, &claim.buttons)).await {
             Ok(()) => Outcome::Sent { id: message },
             Err(Failure::Refused(refusal)) if refusal.is_gone() => self.send(claim).await,
-            Err(Failure::Lost) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
+            Err(Failure::Lost(Lost::Unknown)) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
             Err(failure) => outcome(&Err(failure)),
         }
     }
@@ -255,7 +261,7 @@ impl Platform for Bot {
         let (route, path) = (("send", channel), format!("/channels/{channel}/messages"));
         let sent = self.rest.ask(Ask::json(Verb::Post, route, path, &preview(text, &mark)), SHORT).await;
         let mut unsure = self.unsure.borrow_mut();
-        if sent == Err(Failure::Lost) && unsure.len() < UNSURE {
+        if sent == Err(Lost::Unknown.into()) && unsure.len() < UNSURE {
             unsure.insert(channel.to_owned(), mark);
         } else if sent.is_ok() {
             unsure.remove(channel);

@@ -10,7 +10,6 @@ mod inbox;
 mod limits;
 mod message;
 mod payload;
-mod process;
 mod reply;
 mod request;
 mod rest;
@@ -22,5 +21,5 @@ mod wire;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<bot::Bot>>()
 }

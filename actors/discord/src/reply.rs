@@ -1,16 +1,13 @@
 //! The replies of the REST API and the ends of connections: what each failure says of the request, and what a person is told.
 
 use crate::limits::seconds;
-use channel::PollFault;
+use channel::{Lost, PollFault, refused};
 use ipc_proto::Text;
 use ipc_proto::channel::{Link, Outcome};
-use ipc_proto::credproxy::CredError;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The pause before a piece is tried again that never left this machine.
-const UNSENT_MS: u32 = 1_000;
 /// The pause while Discord refuses the token.
 const REFUSED: Duration = Duration::from_secs(60);
 /// The code of a message that is not there.
@@ -19,18 +16,12 @@ const UNKNOWN_MESSAGE: u64 = 10_008;
 /// The reason for which a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nothing of it left this machine.
-    #[error("{0}")]
-    Unsent(CredError),
-    /// Credproxy was not asked.
-    #[error("credproxy is not running")]
-    NotAsked,
     /// It has to wait.
     #[error("Discord asks to wait")]
     Wait(Duration),
-    /// It may have had its effect.
-    #[error("no reply, or one that cannot be read")]
-    Lost,
+    /// It has no reply.
+    #[error("{0}")]
+    Lost(#[from] Lost),
     /// Discord refused it.
     #[error("Discord refused it ({})", .0.status)]
     Refused(Refusal),
@@ -72,16 +63,16 @@ pub(crate) fn too_many(body: &[u8], header: Option<u32>) -> (Duration, bool) {
 /// Reads a reply of this HTTP status, which is not 429. A reply without a body is null.
 ///
 /// # Errors
-/// [`Failure::Refused`] for a definite refusal, [`Failure::Lost`] for everything that is none.
+/// [`Failure::Refused`] for a definite refusal, [`Lost::Unknown`] for everything that is none.
 pub(crate) fn read(status: u16, body: &[u8]) -> Result<Value, Failure> {
     match status {
         200..300 if body.is_empty() => Ok(Value::Null),
-        200..300 => serde_json::from_slice(body).map_err(|_| Failure::Lost),
+        200..300 => serde_json::from_slice(body).map_err(|_| Lost::Unknown.into()),
         400..500 => {
             let said: ErrorBody = serde_json::from_slice(body).unwrap_or_default();
             Err(Failure::Refused(Refusal { status, code: said.code }))
         }
-        _ => Err(Failure::Lost),
+        _ => Err(Lost::Unknown.into()),
     }
 }
 
@@ -92,11 +83,10 @@ pub(crate) fn outcome(reply: &Result<Value, Failure>) -> Outcome {
             Some(id) => Outcome::Sent { id },
             None => Outcome::Unknown,
         },
-        Err(Failure::Unsent(_) | Failure::NotAsked) => Outcome::Unsent { after_ms: UNSENT_MS },
+        Err(Failure::Lost(lost)) => lost.outcome(),
         Err(Failure::Wait(after)) => {
             Outcome::Unsent { after_ms: u32::try_from(after.as_millis()).unwrap_or(u32::MAX) }
         }
-        Err(Failure::Lost) => Outcome::Unknown,
         Err(Failure::Refused(refusal)) => match refusal.status {
             // The token is refused: nobody has the message, and a new token sends it.
             401 => Outcome::Unsent { after_ms: 60_000 },
@@ -107,10 +97,6 @@ pub(crate) fn outcome(reply: &Result<Value, Failure>) -> Outcome {
     }
 }
 
-fn refused(why: &str) -> Outcome {
-    Outcome::Refused { why: Text::clip(why), finally: true }
-}
-
 /// The state of the connection after a request that failed.
 pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
     let (link, reason, after) = match failure {
@@ -119,10 +105,7 @@ pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
             (Link::Down, format!("Discord refused a request ({})", refusal.status), None)
         }
         Failure::Wait(after) => (Link::Down, failure.to_string(), Some(*after)),
-        Failure::Unsent(error) if needs_person(error) => (Link::Refused, error.to_string(), None),
-        Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => {
-            (Link::Down, format!("Discord cannot be reached: {failure}"), None)
-        }
+        Failure::Lost(lost) => return lost.fault("Discord"),
     };
     PollFault { link, reason, after }
 }
@@ -157,22 +140,10 @@ pub(crate) fn final_close(code: u16, account: &str) -> Option<PollFault> {
 pub(crate) const UNREAD: &str = "in servers only messages that mention the bot can be read; switch on `Message Content Intent` of \
                                  the bot at discord.com/developers/applications to read all";
 
-const fn needs_person(error: &CredError) -> bool {
-    matches!(
-        error,
-        CredError::NoSecret
-            | CredError::NotBound
-            | CredError::BadUrl
-            | CredError::Locked
-            | CredError::Revoked
-            | CredError::Expired
-            | CredError::Spent
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::credproxy::CredError;
     use serde_json::json;
 
     fn answered(status: u16, body: &Value) -> Outcome {
@@ -197,7 +168,7 @@ mod tests {
         assert_eq!(refused(401), Outcome::Unsent { after_ms: 60_000 });
         assert_eq!(refused(500), Outcome::Unknown);
         assert_eq!(outcome(&read(502, b"<html>")), Outcome::Unknown);
-        assert_eq!(outcome(&Err(Failure::Unsent(CredError::Unsent))), Outcome::Unsent { after_ms: 1000 });
+        assert_eq!(outcome(&Err(Lost::Unsent(CredError::Unsent).into())), Outcome::Unsent { after_ms: 1000 });
     }
 
     #[test]

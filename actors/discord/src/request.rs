@@ -1,8 +1,7 @@
 //! The bodies of requests to the REST API. Nobody is notified by a mention in an answer, and no link has a preview. Pure.
 
-use channel::{Rendered, nonce_text};
-use ipc_proto::Text;
-use ipc_proto::channel::{Body, Button, Claim, Conversation, ConversationKind, Piece, PieceId};
+use channel::nonce_text;
+use ipc_proto::channel::{Body, Button, Claim, Conversation, ConversationKind, PieceId};
 use serde_json::{Map, Value, json};
 
 /// The flag of a message whose links have no preview.
@@ -11,11 +10,6 @@ pub(crate) const SUPPRESS_EMBEDS: u64 = 1 << 2;
 const EPHEMERAL: u64 = 1 << 6;
 /// Buttons of one row.
 const ROW: usize = 5;
-
-/// A rendered text as a piece.
-pub(crate) fn piece(rendered: &Rendered) -> Piece {
-    Piece { body: Body::Text(Text::clip(rendered.text())), markup: Text::default() }
-}
 
 /// The channel or thread that a conversation is written to.
 pub(crate) fn target(conversation: &Conversation) -> &str {
@@ -98,8 +92,8 @@ pub(crate) fn aside(text: &str) -> Value {
 mod tests {
     use super::*;
     use channel::{DISCORD, Links, nonce_of, plan};
-    use ipc_proto::List;
     use ipc_proto::channel::DeliveryId;
+    use ipc_proto::{List, Text};
 
     fn claim(kind: ConversationKind, thread: Option<&str>) -> Claim {
         let rendered = plan("**hi** @everyone <@5>", &DISCORD, Links::Live).parts.remove(0);
@@ -108,7 +102,7 @@ mod tests {
             conversation: Conversation { id: Text::clip("100"), thread: thread.map(Text::clip), kind },
             reply_to: Some(Text::clip("5")),
             edits: None,
-            content: piece(&rendered),
+            content: rendered.into(),
             buttons: List::clip([Button { caption: Text::clip("Allow"), nonce: [0xab; 16] }]),
             attempt: 0,
         }

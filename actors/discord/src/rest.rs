@@ -2,10 +2,10 @@
 
 use crate::limits::{Limits, Route, Stated};
 use crate::reply::{Failure, read, too_many};
-use channel::{Api, Lost, form};
+use channel::{Api, form};
+use ipc_proto::Name;
 use ipc_proto::channel::{Body, Claim};
-use ipc_proto::credproxy::{Header, Placement, Request, Verb};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::credproxy::{Placement, Request, Verb};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -100,24 +100,10 @@ impl Rest {
     }
 
     fn request(&self, ask: Ask<'_>) -> Result<Request, Failure> {
-        let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
-        let kind = ask.kind.map(|kind| header("content-type", &kind));
-        Ok(Request {
-            verb: ask.verb,
-            url: Text::new(format!("{}{VERSION}{}", self.server, ask.path)).map_err(|_| Failure::NotAsked)?,
-            headers: List::clip([header("user-agent", AGENT)].into_iter().chain(kind)),
-            body: Blob::new(ask.body).map_err(|_| Failure::NotAsked)?,
-            secret: ask.signed.then(|| Placement::header(&self.secret, "Authorization", "Bot ")),
-        })
-    }
-}
-
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Unsent(error) => Self::Unsent(error),
-            Lost::NotAsked => Self::NotAsked,
-            Lost::Unknown => Self::Lost,
-        }
+        let headers = [Some(("user-agent", AGENT)), ask.kind.as_deref().map(|kind| ("content-type", kind))];
+        let headers: Vec<_> = headers.into_iter().flatten().collect();
+        let secret = ask.signed.then(|| Placement::header(&self.secret, "Authorization", "Bot "));
+        let url = format!("{}{VERSION}{}", self.server, ask.path);
+        Ok(channel::request(ask.verb, &url, &headers, ask.body, secret)?)
     }
 }

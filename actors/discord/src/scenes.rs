@@ -30,20 +30,20 @@ enum Known {
 }
 
 impl Scenes {
-    /// The place of a message.
-    pub(crate) fn of_message(&self, message: &Message) -> Scene {
+    /// The place of a message; none while its channel has to be looked up.
+    pub(crate) fn of_message(&self, message: &Message) -> Option<Scene> {
         self.settle(known(message.channel_id.0, message.channel_type, message.guild_id.is_some()))
     }
 
-    /// The place of a press.
-    pub(crate) fn of_press(&self, press: &Interaction) -> Scene {
+    /// The place of a press; none while its channel has to be looked up.
+    pub(crate) fn of_press(&self, press: &Interaction) -> Option<Scene> {
         self.settle(known_press(press))
     }
 
-    fn settle(&self, known: Known) -> Scene {
+    fn settle(&self, known: Known) -> Option<Scene> {
         match known {
-            Known::Yes(scene) => scene,
-            Known::Thread(channel) => self.0.borrow().get(&channel).copied().unwrap_or(Scene::Channel),
+            Known::Yes(scene) => Some(scene),
+            Known::Thread(channel) => self.0.borrow().get(&channel).copied(),
         }
     }
 
@@ -130,13 +130,13 @@ mod tests {
         let direct = [("channel_type", json!(1))];
         let channel = [("channel_type", json!(0)), ("guild_id", json!("9"))];
         let thread = [("channel_type", json!(11)), ("guild_id", json!("9"))];
-        assert_eq!(scenes.of_message(&message(&direct)), Scene::Direct);
-        assert_eq!(scenes.of_message(&message(&[])), Scene::Direct);
-        assert_eq!(scenes.of_message(&message(&channel)), Scene::Channel);
-        assert_eq!(scenes.of_message(&message(&thread)), Scene::Channel);
+        assert_eq!(scenes.of_message(&message(&direct)), Some(Scene::Direct));
+        assert_eq!(scenes.of_message(&message(&[])), Some(Scene::Direct));
+        assert_eq!(scenes.of_message(&message(&channel)), Some(Scene::Channel));
+        assert_eq!(scenes.of_message(&message(&thread)), None);
         let found = scene(&json!({ "id": "5", "type": 11, "parent_id": "7", "name": "x" }));
         scenes.0.borrow_mut().insert(5, found);
-        assert_eq!(scenes.of_message(&message(&thread)), Scene::Thread(7));
+        assert_eq!(scenes.of_message(&message(&thread)), Some(Scene::Thread(7)));
         assert_eq!(scene(&json!({ "type": 0, "parent_id": "8" })), Scene::Channel, "that is a category");
     }
 }

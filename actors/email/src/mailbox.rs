@@ -8,15 +8,16 @@ use crate::line::{Connection, Server};
 use crate::mail::{Origin, Own, Read, address};
 use crate::sent;
 use crate::smtp::{self, Sending};
-use channel::{Api, EMAIL, Facts, Found, Lost, Platform, PollFault, Polled, Rendered};
-use ipc_proto::channel::{Body, Claim, Conversation, Link, Outcome, Piece, PressAnswer};
+use channel::{Api, EMAIL, Facts, Found, Lost, Platform, PollFault, Polled, refused};
+use ipc_proto::channel::{Claim, Link, Outcome};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::{CredError, LineProtocol};
 use ipc_proto::{Name, Text};
+use kit::Host;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore};
 
 /// Mails that are sent at once.
@@ -25,6 +26,8 @@ const AT_ONCE: usize = 2;
 const ORIGINS: usize = 256;
 /// Failures on one mail after which it is left out.
 const PATIENCE: u32 = 3;
+/// The other side, in reasons.
+const SERVER: &str = "the mail server";
 /// The pause while the server refuses the login.
 const REFUSED: Duration = Duration::from_secs(60);
 /// The pause before a mail is tried again that was not sent, and the longest.
@@ -194,14 +197,11 @@ impl MailAccount {
 }
 
 impl Platform for MailAccount {
+    const PROCESS: manifest::Process = manifest::Process::Email;
     const FACTS: Facts = EMAIL;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        let (text, html) = match rendered {
-            Rendered::Html { text, html } => (text, html),
-            Rendered::Text(text) | Rendered::Entities { text, .. } => (text, String::new()),
-        };
-        Piece { body: Body::Text(Text::clip(&text)), markup: Text::new(html).unwrap_or_default() }
+    fn make(api: Api, account: &ChannelAccount, _: &Host) -> Self {
+        Self::new(api, account)
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -248,24 +248,11 @@ impl Platform for MailAccount {
             Ok(_) | Err(_) => Found::Cannot,
         }
     }
-
-    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
-        None
-    }
-
-    async fn typing(&self, _: &Conversation) {}
-
-    async fn answer(&self, _: &str, _: &PressAnswer) {}
-}
-
-fn refused(why: &str) -> Outcome {
-    Outcome::Refused { why: Text::clip(why), finally: true }
 }
 
 /// The time, unix seconds.
 fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    i64::try_from(kit::now_ms() / 1000).unwrap_or(i64::MAX)
 }
 
 /// The reason for which the server was not read.
@@ -289,28 +276,16 @@ impl Unread {
                 ),
                 after: Some(REFUSED),
             },
-            Self::Lost(Lost::Unsent(error)) if needs_person(error) => {
-                PollFault { link: Link::Refused, reason: error.to_string(), after: None }
+            // A password that no line can hold.
+            Self::Lost(lost @ Lost::Unsent(CredError::BadHeader)) => {
+                PollFault { link: Link::Refused, reason: lost.to_string(), after: None }
             }
-            other => PollFault {
+            Self::Lost(lost) => lost.fault(SERVER),
+            Self::Fault(fault) => PollFault {
                 link: Link::Down,
-                reason: format!("the mail server cannot be reached: {other}"),
+                reason: format!("{SERVER} cannot be reached: {fault}"),
                 after: None,
             },
         }
     }
-}
-
-const fn needs_person(error: &CredError) -> bool {
-    matches!(
-        error,
-        CredError::NoSecret
-            | CredError::NotBound
-            | CredError::BadUrl
-            | CredError::BadHeader
-            | CredError::Locked
-            | CredError::Revoked
-            | CredError::Expired
-            | CredError::Spent
-    )
 }

@@ -9,12 +9,11 @@ mod inbox;
 mod line;
 mod mail;
 mod mailbox;
-mod process;
 mod sent;
 mod smtp;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<mailbox::MailAccount>>()
 }

@@ -1,8 +1,7 @@
 //! The contents of messages that are sent. Each mentions nobody, so that no answer can call somebody.
 
-use channel::Rendered;
 use ipc_proto::Text;
-use ipc_proto::channel::{Body, Claim, Conversation, ConversationKind, Piece};
+use ipc_proto::channel::{Body, Claim, Conversation, ConversationKind};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -11,15 +10,6 @@ const EDITED: usize = 1024;
 /// The message to an encrypted room.
 const ENCRYPTED: &str = "This room is encrypted, and I cannot read encrypted messages. Invite me to a room without encryption: a room \
     that is encrypted stays so.";
-
-/// A rendered text as a piece: its markup is HTML.
-pub(crate) fn piece(rendered: Rendered) -> Piece {
-    let (text, html) = match rendered {
-        Rendered::Html { text, html } => (text, html),
-        Rendered::Text(text) | Rendered::Entities { text, .. } => (text, String::new()),
-    };
-    Piece { body: Body::Text(Text::clip(&text)), markup: Text::new(html).unwrap_or_default() }
-}
 
 /// A text with its HTML.
 pub(crate) fn text(text: &str, html: &str) -> Value {
@@ -128,7 +118,7 @@ mod tests {
             conversation: Conversation { id: Text::clip("!room"), thread: thread.map(Text::clip), kind },
             reply_to: Some(Text::clip("$asked")),
             edits: None,
-            content: piece(rendered),
+            content: rendered.into(),
             buttons: List::default(),
             attempt: 0,
         }

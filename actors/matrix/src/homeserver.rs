@@ -1,23 +1,23 @@
 //! A user of a homeserver: the platform of an account.
 
-use crate::api::{Api, escaped};
+use crate::api::Api;
 use crate::content;
 use crate::cursor::{Me, Position};
 use crate::event::inbound;
-use crate::reply::{Failure, Kind, outcome, poll_fault, refused};
+use crate::reply::{Failure, Kind, outcome, poll_fault};
 use crate::rooms::Rooms;
 use crate::sync::{self, Joined, Sync};
 use crate::timeline;
-use channel::{Facts, Invitation, MATRIX, Platform, PollFault, Polled, Rendered};
-use ipc_proto::Text;
-use ipc_proto::channel::{
-    BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome, Piece, PressAnswer,
-};
+use channel::{Facts, Invitation, Lost, MATRIX, Platform, PollFault, Polled, percent_encoded, refused};
+use ipc_proto::channel::{BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome, Piece};
+use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::Verb;
+use ipc_proto::{Name, Text};
+use kit::Host;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Events of each room in one sync. Fewer are asked for after a reply that did not come or was too long.
 const EVENTS: u32 = 20;
@@ -81,7 +81,7 @@ impl Homeserver {
         if let Some(polled) = self.rest(&position) {
             return Ok(polled);
         }
-        let now_ms = now_ms();
+        let now_ms = kit::now_ms();
         let (sync, asked) = self.sync(&position, held).await?;
         let mut pending = Pending {
             next: position.next(&sync.next_batch, now_ms),
@@ -91,7 +91,7 @@ impl Homeserver {
             malformed: 0,
         };
         if pending.next.cursor().is_none() {
-            return Err(Failure::Lost);
+            return Err(Lost::Unknown.into());
         }
         for (room, part) in &sync.rooms.join {
             self.room(&me, &asked, (room, part), &mut pending).await?;
@@ -137,7 +137,7 @@ impl Homeserver {
         };
         match &synced {
             Ok(_) => self.events.set(EVENTS),
-            Err(Failure::Lost) => self.events.set((self.events.get() / 4).max(1)),
+            Err(Failure::Lost(Lost::Unknown)) => self.events.set((self.events.get() / 4).max(1)),
             Err(_) => {}
         }
         synced
@@ -145,7 +145,7 @@ impl Homeserver {
 
     async fn sync_from(&self, position: &Position, held: bool) -> Result<Sync, Failure> {
         let path = sync::path(position, self.events.get(), held);
-        tokio::time::timeout(STALLED, self.api.get(&path)).await.unwrap_or(Err(Failure::Lost))
+        tokio::time::timeout(STALLED, self.api.get(&path)).await.unwrap_or(Err(Lost::Unknown.into()))
     }
 
     /// Takes the news of a room.
@@ -179,7 +179,7 @@ impl Homeserver {
 
     /// Says that nothing can be read in an encrypted room: once, since its transaction has the room's own id.
     async fn say_encrypted(&self, room: &str) -> Result<(), Failure> {
-        let transaction = format!("cordon-encrypted-{}", escaped(room));
+        let transaction = format!("cordon-encrypted-{}", percent_encoded(room));
         match self.api.message(room, &transaction, &content::encrypted()).await {
             Err(Failure::Refused(refusal)) if !matches!(refusal.kind, Kind::Limited(_)) => Ok(()),
             sent => sent.map(drop),
@@ -197,7 +197,7 @@ impl Homeserver {
 
     async fn type_in(&self, room: &str, typing: bool) {
         let Some(me) = self.me.borrow().clone() else { return };
-        let path = format!("/rooms/{}/typing/{}", escaped(room), escaped(&me.user_id));
+        let path = format!("/rooms/{}/typing/{}", percent_encoded(room), percent_encoded(&me.user_id));
         let body = match typing {
             true => json!({ "typing": true, "timeout": Self::FACTS.cadence.typing.as_millis() }),
             false => json!({ "typing": false }),
@@ -219,10 +219,13 @@ impl Homeserver {
 }
 
 impl Platform for Homeserver {
+    const PROCESS: manifest::Process = manifest::Process::Matrix;
     const FACTS: Facts = MATRIX;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        content::piece(rendered)
+    fn make(api: channel::Api, account: &ChannelAccount, _: &Host) -> Self {
+        // The configuration has one for every account of this platform.
+        let server = account.base_url.as_deref().unwrap_or_default();
+        Self::new(Api::new(api, Name::clip(&account.secret), server))
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -295,7 +298,7 @@ impl Platform for Homeserver {
             content = content::in_thread(content, root);
         }
         let digest = content::digest(conversation, &[text.as_bytes()]);
-        let transaction = format!("cordon-preview-{}-{digest}", now_ms());
+        let transaction = format!("cordon-preview-{}-{digest}", kit::now_ms());
         self.api.message(&conversation.id, &transaction, &content).await.ok()
     }
 
@@ -309,12 +312,4 @@ impl Platform for Homeserver {
         }
         self.type_in(&conversation.id, true).await;
     }
-
-    /// There are no buttons: a question is answered by its code.
-    async fn answer(&self, _: &str, _: &PressAnswer) {}
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -7,7 +7,6 @@ mod cursor;
 mod event;
 mod fallback;
 mod homeserver;
-mod process;
 mod reply;
 mod rooms;
 mod sync;
@@ -16,5 +15,5 @@ mod timeline;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<homeserver::Homeserver>>()
 }

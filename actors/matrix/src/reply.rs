@@ -1,10 +1,9 @@
 //! The replies of a homeserver, and what each failure says of the request. A message goes under a transaction id, so one whose reply was
 //! lost is sent again and is there once: no outcome of it stays unknown.
 
-use channel::{Lost, PollFault};
+use channel::{Lost, PollFault, refused};
 use ipc_proto::Text;
 use ipc_proto::channel::{Link, Outcome};
-use ipc_proto::credproxy::CredError;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -20,15 +19,9 @@ const PAUSES_MS: (u32, u32) = (100, 3_600_000);
 /// The reason for which a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nothing of it left this machine.
+    /// It has no reply.
     #[error("{0}")]
-    Unsent(CredError),
-    /// Credproxy was not asked.
-    #[error("credproxy is not running")]
-    NotAsked,
-    /// It may have had its effect.
-    #[error("no reply, or one that cannot be read")]
-    Lost,
+    Lost(#[from] Lost),
     /// The homeserver refused it.
     #[error("the homeserver refused it ({})", .0.status)]
     Refused(Refusal),
@@ -62,16 +55,6 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Unsent(error) => Self::Unsent(error),
-            Lost::NotAsked => Self::NotAsked,
-            Lost::Unknown => Self::Lost,
-        }
-    }
-}
-
 impl Failure {
     /// Returns true if this is the kind of a refusal.
     pub(crate) fn is(&self, kind: Kind) -> bool {
@@ -89,13 +72,13 @@ struct Fault {
 /// Reads a reply of this HTTP status.
 ///
 /// # Errors
-/// [`Failure::Refused`] for a definite refusal, [`Failure::Lost`] for everything that is none.
+/// [`Failure::Refused`] for a definite refusal, [`Lost::Unknown`] for everything that is none.
 pub(crate) fn read(status: u16, retry_after: Option<u32>, body: Vec<u8>) -> Result<Vec<u8>, Failure> {
     if (200..300).contains(&status) {
         return Ok(body);
     }
     if status >= 500 {
-        return Err(Failure::Lost);
+        return Err(Lost::Unknown.into());
     }
     let fault: Fault = serde_json::from_slice(&body).unwrap_or_default();
     let wait = fault.retry_after_ms.or(retry_after.map(|seconds| seconds.saturating_mul(1000)));
@@ -117,9 +100,7 @@ pub(crate) fn read(status: u16, retry_after: Option<u32>, body: Vec<u8>) -> Resu
 pub(crate) fn outcome(sent: Result<Text<128>, Failure>) -> Outcome {
     let refusal = match sent {
         Ok(id) => return Outcome::Sent { id },
-        Err(Failure::Unsent(_) | Failure::NotAsked | Failure::Lost) => {
-            return Outcome::Unsent { after_ms: AGAIN_MS };
-        }
+        Err(Failure::Lost(_)) => return Outcome::Unsent { after_ms: AGAIN_MS },
         Err(Failure::Refused(refusal)) => refusal,
     };
     match refusal.kind {
@@ -133,21 +114,12 @@ pub(crate) fn outcome(sent: Result<Text<128>, Failure>) -> Outcome {
     }
 }
 
-/// A refusal that nothing mends.
-pub(crate) fn refused(why: &str) -> Outcome {
-    Outcome::Refused { why: Text::clip(why), finally: true }
-}
-
 /// The state of the connection after a poll that failed.
 pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
-    let (link, reason, after) = match failure {
-        Failure::Refused(refusal) => return refused_poll(*refusal, account),
-        Failure::Unsent(error) if needs_person(error) => (Link::Refused, error.to_string(), None),
-        Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => {
-            (Link::Down, format!("the homeserver cannot be reached: {failure}"), None)
-        }
-    };
-    PollFault { link, reason, after }
+    match failure {
+        Failure::Refused(refusal) => refused_poll(*refusal, account),
+        Failure::Lost(lost) => lost.fault("the homeserver"),
+    }
 }
 
 fn refused_poll(refusal: Refusal, account: &str) -> PollFault {
@@ -179,22 +151,10 @@ fn refused_poll(refusal: Refusal, account: &str) -> PollFault {
     PollFault { link, reason, after }
 }
 
-const fn needs_person(error: &CredError) -> bool {
-    matches!(
-        error,
-        CredError::NoSecret
-            | CredError::NotBound
-            | CredError::BadUrl
-            | CredError::Locked
-            | CredError::Revoked
-            | CredError::Expired
-            | CredError::Spent
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::credproxy::CredError;
     use serde_json::json;
 
     fn failure(status: u16, code: &str) -> Failure {
@@ -208,10 +168,10 @@ mod tests {
 
     #[test]
     fn a_lost_reply_is_sent_again_and_never_unknown() {
-        for lost in [Failure::Lost, Failure::NotAsked, Failure::Unsent(CredError::Unsent)] {
-            assert_eq!(outcome(Err(lost)), Outcome::Unsent { after_ms: AGAIN_MS });
+        for lost in [Lost::Unknown, Lost::NotAsked, Lost::Unsent(CredError::Unsent)] {
+            assert_eq!(outcome(Err(lost.into())), Outcome::Unsent { after_ms: AGAIN_MS });
         }
-        assert_eq!(read(502, None, b"<html>".to_vec()), Err(Failure::Lost));
+        assert_eq!(read(502, None, b"<html>".to_vec()), Err(Lost::Unknown.into()));
     }
 
     #[test]

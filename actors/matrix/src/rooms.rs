@@ -1,8 +1,9 @@
 //! The rooms of the account: how many people are in each, and their names. It is read when a message comes, and again after members
 //! have come or gone: a room of two is a direct conversation, and a third person makes it a group.
 
-use crate::api::{Api, escaped};
+use crate::api::Api;
 use crate::reply::{Failure, Kind};
+use channel::{Lost, percent_encoded};
 use serde::Deserialize;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -69,10 +70,10 @@ impl Rooms {
         if let Some(room) = self.known.borrow().get(id) {
             return Ok(Some(Rc::clone(room)));
         }
-        let members = api.get::<Members>(&format!("/rooms/{}/joined_members", escaped(id))).await;
+        let members = api.get::<Members>(&format!("/rooms/{}/joined_members", percent_encoded(id))).await;
         let room = match members {
             Ok(members) => named(id, members),
-            Err(Failure::Lost) if self.gives_up(id) => {
+            Err(Failure::Lost(Lost::Unknown)) if self.gives_up(id) => {
                 Room { id: id.to_owned(), joined: usize::MAX, names: HashMap::new() }
             }
             Err(failure) if failure.is(Kind::Forbidden) => return Ok(None),

@@ -1,8 +1,7 @@
 //! The reply to a sync, and the invitations in it. An event is parsed by itself: one that cannot be read spoils no other.
 
-use crate::api::escaped;
 use crate::cursor::Position;
-use channel::Invitation;
+use channel::{Invitation, percent_encoded};
 use ipc_proto::Text;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -119,9 +118,9 @@ pub(crate) fn path(position: &Position, limit: u32, held: bool) -> String {
     let hold = if held { HOLD_MS } else { 0 };
     let since = match position.since.as_str() {
         "" => String::new(),
-        since => format!("&since={}", escaped(since)),
+        since => format!("&since={}", percent_encoded(since)),
     };
-    format!("/sync?timeout={hold}&filter={}{since}", escaped(&filter.to_string()))
+    format!("/sync?timeout={hold}&filter={}{since}", percent_encoded(&filter.to_string()))
 }
 
 /// The invitation to a room; none if nobody can be said to have sent it. Part of the state is the word of the inviter's homeserver, which

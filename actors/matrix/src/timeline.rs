@@ -1,10 +1,11 @@
 //! The new events of a room: those of a sync, and where that left some out, those before them, read back page by page.
 
-use crate::api::{Api, escaped};
+use crate::api::Api;
 use crate::cursor::Position;
 use crate::event::Event;
 use crate::reply::{Failure, Kind};
 use crate::sync::Timeline;
+use channel::percent_encoded;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -95,8 +96,8 @@ pub(crate) async fn news(
 
 fn path(room: &str, from: &str, to: &str) -> String {
     let filter = json!({ "types": ["m.room.message", "m.room.member"] }).to_string();
-    let to = if to.is_empty() { String::new() } else { format!("&to={}", escaped(to)) };
-    let (room, from, filter) = (escaped(room), escaped(from), escaped(&filter));
+    let to = if to.is_empty() { String::new() } else { format!("&to={}", percent_encoded(to)) };
+    let (room, from, filter) = (percent_encoded(room), percent_encoded(from), percent_encoded(&filter));
     format!("/rooms/{room}/messages?dir=b&limit={}&from={from}{to}&filter={filter}", PAGES.1)
 }
 

@@ -41,7 +41,8 @@ impl RouterState {
     pub(crate) fn open_channel(&self, caller: Process, account: &str) -> Result<Opened, ChannelError> {
         let channel = self.own_channel(caller, account)?;
         let stored = self.store.account(&channel.name)?;
-        Ok(Opened { cursor: stored.cursor, paused: stored.paused })
+        let reported = self.channels.get(&channel.name).is_some_and(|state| state.health.is_some());
+        Ok(Opened { cursor: stored.cursor, paused: stored.paused, reported })
     }
 
     /// Stores what a process reports of an account. A connection that goes up or down is on the record.

@@ -3,12 +3,11 @@
 use crate::daemon::{Daemon, Failure, fault, outcome};
 use crate::envelope::{Read, read};
 use crate::events::Events;
-use channel::{Api, Facts, Platform, PollFault, Polled, Rendered, SIGNAL};
+use channel::{Api, Facts, Lost, Platform, PollFault, Polled, SIGNAL};
 use ipc_proto::Text;
-use ipc_proto::channel::{
-    BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome, Piece, PressAnswer,
-};
-use kit::Pull;
+use ipc_proto::channel::{BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome};
+use ipc_proto::config::ChannelAccount;
+use kit::{Host, Pull};
 use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::time::Duration;
@@ -75,7 +74,7 @@ impl Number {
         let first = match timeout(if held { HOLD } else { Duration::ZERO }, stream.recv()).await {
             Ok(Some(news)) => Some(news),
             // The daemon has ended the stream.
-            Ok(None) => return Err(Failure::Lost),
+            Ok(None) => return Err(Lost::Unknown.into()),
             Err(_) => None,
         };
         let mut polled = Polled::default();
@@ -131,11 +130,12 @@ fn to(conversation: &Conversation) -> Map<String, Value> {
 }
 
 impl Platform for Number {
+    const PROCESS: manifest::Process = manifest::Process::Signal;
     const FACTS: Facts = SIGNAL;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        let (Rendered::Text(text) | Rendered::Entities { text, .. } | Rendered::Html { text, .. }) = rendered;
-        Piece { body: Body::Text(Text::clip(&text)), markup: Text::default() }
+    fn make(api: Api, account: &ChannelAccount, _: &Host) -> Self {
+        // The configuration has one for every account of this platform.
+        Self::new(api, account.base_url.as_deref().unwrap_or_default())
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -176,14 +176,8 @@ impl Platform for Number {
         outcome(&self.daemon.call("send", Value::Object(parameters)).await)
     }
 
-    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
-        None
-    }
-
     async fn typing(&self, conversation: &Conversation) {
         // A sign that is not shown is no loss.
         let _ = self.daemon.call("sendTyping", Value::Object(to(conversation))).await;
     }
-
-    async fn answer(&self, _: &str, _: &PressAnswer) {}
 }

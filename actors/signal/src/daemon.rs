@@ -1,15 +1,13 @@
 //! signal-cli's daemon over HTTP: JSON-RPC 2.0 at `/api/v1/rpc`, and a stream of events at `/api/v1/events`.
 
-use channel::{Api, Lost};
+use channel::{Api, Lost, refused};
+use ipc_proto::Text;
 use ipc_proto::channel::{Link, Outcome};
-use ipc_proto::credproxy::{Header, Request, Verb};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::credproxy::{Request, Verb};
 use kit::Pull;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The pause before a message is sent again that never left, or that the daemon could not take.
-const UNSENT_MS: u32 = 1_000;
 /// The pause after Signal's own limit of messages.
 const LIMITED_MS: u32 = 60_000;
 /// signal-cli's code for that limit.
@@ -22,12 +20,10 @@ pub(crate) struct Daemon {
 }
 
 /// The reason for which a call has no result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Nothing of it left this machine.
-    Unsent,
-    /// It may have had its effect.
-    Lost,
+    /// It has no reply.
+    Lost(Lost),
     /// The daemon refused it, with this code.
     Refused(i64),
 }
@@ -47,10 +43,7 @@ struct Refusal {
 
 impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Unsent(_) | Lost::NotAsked => Self::Unsent,
-            Lost::Unknown => Self::Lost,
-        }
+        Self::Lost(lost)
     }
 }
 
@@ -60,15 +53,9 @@ impl Daemon {
     }
 
     fn request(&self, verb: Verb, path: &str, body: Option<Value>) -> Result<Request, Failure> {
-        let header = Header { name: Name::clip("content-type"), value: Text::clip("application/json") };
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        Ok(Request {
-            verb,
-            url: Text::clip(&format!("{}/api/v1/{path}", self.server)),
-            headers: List::clip([header]),
-            body: Blob::new(body).map_err(|_| Failure::Unsent)?,
-            secret: None,
-        })
+        let url = format!("{}/api/v1/{path}", self.server);
+        Ok(channel::request(verb, &url, &[("content-type", "application/json")], body, None)?)
     }
 
     /// Calls a method.
@@ -86,11 +73,11 @@ impl Daemon {
 }
 
 fn read(status: u16, body: &[u8]) -> Result<Value, Failure> {
-    let answer: Answer = serde_json::from_slice(body).map_err(|_| Failure::Lost)?;
+    let answer: Answer = serde_json::from_slice(body).map_err(|_| Lost::Unknown)?;
     match answer.error {
         Some(refusal) => Err(Failure::Refused(refusal.code)),
         None if (200..300).contains(&status) => Ok(answer.result),
-        None => Err(Failure::Lost),
+        None => Err(Lost::Unknown.into()),
     }
 }
 
@@ -98,21 +85,17 @@ fn read(status: u16, body: &[u8]) -> Result<Value, Failure> {
 pub(crate) fn outcome(sent: &Result<Value, Failure>) -> Outcome {
     let result = match sent {
         Ok(result) => result,
-        Err(Failure::Unsent) => return Outcome::Unsent { after_ms: UNSENT_MS },
-        Err(Failure::Lost) => return Outcome::Unknown,
+        Err(Failure::Lost(lost)) => return lost.outcome(),
         Err(Failure::Refused(RATE_LIMITED)) => return Outcome::Unsent { after_ms: LIMITED_MS },
         Err(Failure::Refused(code)) => {
-            let why = format!("signal-cli refused the message ({code})");
-            return Outcome::Refused { why: Text::clip(&why), finally: true };
+            return refused(&format!("signal-cli refused the message ({code})"));
         }
     };
     let failed = result["results"].as_array().is_some_and(|all| {
         !all.is_empty() && all.iter().all(|one| one["type"].as_str().is_some_and(|kind| kind != "SUCCESS"))
     });
     match result["timestamp"].as_u64() {
-        Some(_) if failed => {
-            Outcome::Refused { why: Text::clip("Signal did not take the message for anybody"), finally: true }
-        }
+        Some(_) if failed => refused("Signal did not take the message for anybody"),
         Some(at) => Outcome::Sent { id: Text::clip(&at.to_string()) },
         None => Outcome::Unknown,
     }
@@ -121,7 +104,7 @@ pub(crate) fn outcome(sent: &Result<Value, Failure>) -> Outcome {
 /// The state of the connection after a failure, and the reason with what mends it.
 pub(crate) fn fault(failure: Failure) -> (Link, &'static str) {
     match failure {
-        Failure::Unsent | Failure::Lost => {
+        Failure::Lost(_) => {
             (Link::Down, "signal-cli does not answer; start it: signal-cli daemon --http, and check base_url")
         }
         Failure::Refused(_) => {

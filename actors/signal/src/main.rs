@@ -4,10 +4,9 @@ mod account;
 mod daemon;
 mod envelope;
 mod events;
-mod process;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<account::Number>>()
 }

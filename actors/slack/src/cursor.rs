@@ -4,7 +4,7 @@ use ipc_proto::Text;
 use ipc_proto::channel::CURSOR;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Conversations of a cursor. Those that were quiet the longest are left out: they are read from the floor.
 const PLACES: usize = 64;
@@ -42,8 +42,8 @@ impl Ts {
 
     /// The time now, less so much.
     pub(crate) fn ago(past: Duration) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().saturating_sub(past);
-        Self(u64::try_from(now.as_micros()).unwrap_or(u64::MAX))
+        let then = Duration::from_millis(kit::now_ms()).saturating_sub(past);
+        Self(u64::try_from(then.as_micros()).unwrap_or(u64::MAX))
     }
 
     /// Unix milliseconds.

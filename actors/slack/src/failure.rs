@@ -1,15 +1,12 @@
 //! The replies of the Web API, and what each failure says of the request.
 
-use channel::{Lost, PollFault, Reply};
-use ipc_proto::Text;
+use channel::{Lost, PollFault, Reply, refused};
 use ipc_proto::channel::{Link, Outcome};
 use ipc_proto::credproxy::CredError;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The pause before a piece is tried again that never left this machine, ms.
-const UNSENT_MS: u32 = 1_000;
 /// The pause while Slack refuses a token, ms.
 const REFUSED_MS: u32 = 60_000;
 /// The pause where Slack asks to wait and does not say for how long, and the longest that it is believed, in seconds.
@@ -18,15 +15,9 @@ const WAIT_S: (u32, u32) = (30, 3600);
 /// The reason for which a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nothing of it left this machine.
+    /// It has no reply.
     #[error("{0}")]
-    Unsent(CredError),
-    /// Credproxy was not asked.
-    #[error("credproxy is not running")]
-    NotAsked,
-    /// It may have had its effect.
-    #[error("no reply, or one that cannot be read")]
-    Lost,
+    Lost(Lost),
     /// Slack asks to wait for so many seconds.
     #[error("Slack asks to wait")]
     Wait(u32),
@@ -78,9 +69,7 @@ impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         match lost {
             Lost::Unsent(CredError::NoUpgrade { status }) => Self::NoSocket(status),
-            Lost::Unsent(error) => Self::Unsent(error),
-            Lost::NotAsked => Self::NotAsked,
-            Lost::Unknown => Self::Lost,
+            lost => Self::Lost(lost),
         }
     }
 }
@@ -97,7 +86,7 @@ struct Document {
 /// The document of a reply.
 ///
 /// # Errors
-/// [`Failure::Refused`] and [`Failure::Wait`] for a definite refusal, [`Failure::Lost`] for everything that is none.
+/// [`Failure::Refused`] and [`Failure::Wait`] for a definite refusal, [`Lost::Unknown`] for everything that is none.
 pub(crate) fn read(reply: &Reply) -> Result<Value, Failure> {
     let wait = || Failure::Wait(reply.retry_after.unwrap_or(WAIT_S.0).clamp(1, WAIT_S.1));
     match reply.status {
@@ -105,10 +94,10 @@ pub(crate) fn read(reply: &Reply) -> Result<Value, Failure> {
         200..=299 => {}
         // Nothing was done by a request that was wrong.
         status @ 400..=499 => return Err(Failure::Refused(refusal(&format!("http_{status}"), ""))),
-        _ => return Err(Failure::Lost),
+        _ => return Err(Lost::Unknown.into()),
     }
-    let value: Value = serde_json::from_slice(&reply.body).map_err(|_| Failure::Lost)?;
-    let document = Document::deserialize(&value).map_err(|_| Failure::Lost)?;
+    let value: Value = serde_json::from_slice(&reply.body).map_err(|_| Lost::Unknown)?;
+    let document = Document::deserialize(&value).map_err(|_| Lost::Unknown)?;
     match document.error.as_str() {
         _ if document.ok => Ok(value),
         "ratelimited" | "rate_limited" => Err(wait()),
@@ -117,7 +106,7 @@ pub(crate) fn read(reply: &Reply) -> Result<Value, Failure> {
         | "service_unavailable"
         | "request_timeout"
         | "team_added_to_org"
-        | "" => Err(Failure::Lost),
+        | "" => Err(Lost::Unknown.into()),
         word => Err(Failure::Refused(refusal(word, &document.needed))),
     }
 }
@@ -130,7 +119,7 @@ pub(crate) fn accepted(reply: &Reply) -> Result<(), Failure> {
     match reply.status {
         200..=299 => Ok(()),
         status @ 400..=499 => Err(Failure::Refused(refusal(&format!("http_{status}"), ""))),
-        _ => Err(Failure::Lost),
+        _ => Err(Lost::Unknown.into()),
     }
 }
 
@@ -160,10 +149,8 @@ fn clean(word: &str, most: usize) -> String {
 pub(crate) fn outcome(failure: &Failure) -> Outcome {
     let unsent = |after_ms| Outcome::Unsent { after_ms };
     match failure {
-        Failure::Unsent(_) | Failure::NotAsked | Failure::NoSocket(_) | Failure::Disabled => {
-            unsent(UNSENT_MS)
-        }
-        Failure::Lost => Outcome::Unknown,
+        Failure::Lost(lost) => lost.outcome(),
+        Failure::NoSocket(_) | Failure::Disabled => Lost::NotAsked.outcome(),
         Failure::Wait(seconds) => unsent(seconds.saturating_mul(1000)),
         Failure::Refused(Refusal { kind: Kind::Token | Kind::Scope, .. }) => unsent(REFUSED_MS),
         Failure::Refused(Refusal { kind: Kind::Outside, word, .. }) => {
@@ -171,10 +158,6 @@ pub(crate) fn outcome(failure: &Failure) -> Outcome {
         }
         Failure::Refused(Refusal { word, .. }) => refused(&format!("Slack refused the message ({word})")),
     }
-}
-
-fn refused(why: &str) -> Outcome {
-    Outcome::Refused { why: Text::clip(why), finally: true }
 }
 
 /// The state of the connection after a poll that failed.
@@ -206,26 +189,11 @@ pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
             (Link::Down, failure.to_string(), Some(Duration::from_secs((*seconds).into())))
         }
         Failure::NoSocket(429) => (Link::Down, failure.to_string(), refused),
-        Failure::Unsent(error) if needs_person(error) => (Link::Refused, error.to_string(), None),
+        Failure::Lost(lost) => return lost.fault("Slack"),
         Failure::Refused(_) => (Link::Down, failure.to_string(), None),
-        Failure::NoSocket(_) | Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => {
-            (Link::Down, format!("Slack cannot be reached: {failure}"), None)
-        }
+        Failure::NoSocket(_) => (Link::Down, format!("Slack cannot be reached: {failure}"), None),
     };
     PollFault { link, reason, after }
-}
-
-const fn needs_person(error: &CredError) -> bool {
-    matches!(
-        error,
-        CredError::NoSecret
-            | CredError::NotBound
-            | CredError::BadUrl
-            | CredError::Locked
-            | CredError::Revoked
-            | CredError::Expired
-            | CredError::Spent
-    )
 }
 
 #[cfg(test)]

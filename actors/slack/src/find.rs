@@ -4,7 +4,7 @@ use crate::cursor::{Me, Ts};
 use crate::failure::Failure;
 use crate::request::metadata;
 use crate::web::Web;
-use channel::Found;
+use channel::{Found, Lost};
 use ipc_proto::Text;
 use ipc_proto::channel::{Body, Claim};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(crate) async fn look(web: &Web, me: &Me, claim: &Claim, since: Ts) -> Result
             }
         };
         let page = web.form(method, &arguments).await?;
-        let messages = page.get("messages").and_then(Value::as_array).ok_or(Failure::Lost)?;
+        let messages = page.get("messages").and_then(Value::as_array).ok_or(Lost::Unknown)?;
         if let Some(id) = messages.iter().find_map(|message| trace(message, me, claim)) {
             return Ok(Found::Sent(id));
         }

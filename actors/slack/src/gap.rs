@@ -6,6 +6,7 @@ use crate::event::{Message, of_history};
 use crate::failure::Failure;
 use crate::find::next_page;
 use crate::web::Web;
+use channel::Lost;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -79,7 +80,7 @@ impl Gap {
                 Ok(())
             }
         };
-        let done = timeout(REQUEST, request).await.unwrap_or(Err(Failure::Lost));
+        let done = timeout(REQUEST, request).await.unwrap_or(Err(Lost::Unknown.into()));
         match done {
             Ok(()) => Ok(()),
             Err(Failure::Refused(refusal)) if refusal.is_of_token() => Err(Failure::Refused(refusal)),
@@ -125,7 +126,7 @@ impl Gap {
                 ("cursor", next.as_str()),
             ];
             let page = web.form("users.conversations", &arguments).await?;
-            let channels = page.get("channels").and_then(Value::as_array).ok_or(Failure::Lost)?;
+            let channels = page.get("channels").and_then(Value::as_array).ok_or(Lost::Unknown)?;
             let ids = channels.iter().filter_map(|channel| channel.get("id")?.as_str());
             for id in ids.filter(|id| is_id(id)) {
                 self.add(Place { channel: id.to_owned(), thread: None });
@@ -153,7 +154,7 @@ impl Gap {
             arguments.extend(thread.as_deref().map(|thread| ("ts", thread)));
             let method = if thread.is_some() { "conversations.replies" } else { "conversations.history" };
             let page = web.form(method, &arguments).await?;
-            let entries = page.get("messages").and_then(Value::as_array).ok_or(Failure::Lost)?;
+            let entries = page.get("messages").and_then(Value::as_array).ok_or(Lost::Unknown)?;
             for entry in entries {
                 match of_history(entry, &place.channel, me) {
                     Ok((message, below)) => {

@@ -9,7 +9,6 @@ mod find;
 mod frame;
 mod gap;
 mod mrkdwn;
-mod process;
 mod receiver;
 mod request;
 mod sockets;
@@ -20,5 +19,5 @@ mod workspace;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<workspace::Workspace>>()
 }

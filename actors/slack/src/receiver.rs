@@ -8,7 +8,7 @@ use crate::frame::{self, Content, Frame};
 use crate::gap::Gap;
 use crate::sockets::{News, Sockets};
 use crate::web::Web;
-use channel::{Polled, Pressed};
+use channel::{Lost, Polled, Pressed};
 use ipc_proto::Text;
 use ipc_proto::channel::{CURSOR, Inbound};
 use ipc_proto::credproxy::Stream;
@@ -152,7 +152,11 @@ impl Receiver {
                 return Ok(self.give(items, malformed));
             }
             if Instant::now() >= end {
-                return if self.sockets.close_silent() { Err(Failure::Lost) } else { Ok(Polled::default()) };
+                return if self.sockets.close_silent() {
+                    Err(Lost::Unknown.into())
+                } else {
+                    Ok(Polled::default())
+                };
             }
         }
     }

@@ -3,19 +3,12 @@
 
 use crate::blocks::blocks;
 use crate::mrkdwn::escaped;
-use channel::Rendered;
-use ipc_proto::Text;
 use ipc_proto::channel::{Body, Button, Claim, Conversation, Piece, PieceId, PressAnswer};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 /// The type of the metadata by which a piece is found again.
 const EVENT: &str = "cordon_piece";
-
-/// A rendered text as a piece.
-pub(crate) fn piece(rendered: &Rendered) -> Piece {
-    Piece { body: Body::Text(Text::clip(rendered.text())), markup: Text::clip("") }
-}
 
 /// `chat.postMessage` of a text.
 pub(crate) fn post(claim: &Claim, text: &str) -> Value {
@@ -93,8 +86,8 @@ pub(crate) fn metadata(piece: PieceId, text: &str) -> Value {
 pub(crate) mod tests {
     use super::*;
     use channel::{Links, SLACK, plan};
-    use ipc_proto::List;
     use ipc_proto::channel::{ConversationKind, DeliveryId};
+    use ipc_proto::{List, Text};
 
     /// A piece for a thread of a channel.
     pub(crate) fn claim(markdown: &str) -> Claim {
@@ -105,7 +98,7 @@ pub(crate) mod tests {
             conversation: Conversation { id: Text::clip("C1"), thread, kind: ConversationKind::Group },
             reply_to: None,
             edits: None,
-            content: piece(&rendered),
+            content: rendered.into(),
             buttons: List::default(),
             attempt: 0,
         }

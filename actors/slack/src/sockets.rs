@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::web::Web;
+use channel::Lost;
 use ipc_proto::Text;
 use ipc_proto::credproxy::{Incoming, Outgoing, Stream};
 use serde_json::json;
@@ -56,7 +57,7 @@ impl Sockets {
     /// [`Failure`] of the request for its address, or of its upgrade.
     pub(crate) async fn open(&mut self) -> Result<(), Failure> {
         let opened = timeout(OPEN, self.web.open_socket()).await;
-        let stream = opened.map_err(|_| Failure::Lost)??;
+        let stream = opened.map_err(|_| Lost::Unknown)??;
         self.open.push(Socket { stream, opened: Instant::now(), ready: false, ending: false });
         drop(tokio::task::spawn_local(read(Rc::clone(&self.web), stream, self.give.clone())));
         Ok(())

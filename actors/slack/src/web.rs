@@ -1,10 +1,10 @@
 //! Requests to Slack through credproxy, which puts the token into a header.
 
 use crate::failure::{Failure, accepted, read};
-use channel::Api;
+use channel::{Api, percent_encoded};
 use ipc_proto::config::ChannelAccount;
-use ipc_proto::credproxy::{Header, Opening, Placement, Request, SocketAddress, Stream, Verb};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::credproxy::{Opening, Placement, Request, SocketAddress, Stream, Verb};
+use ipc_proto::{List, Text};
 use serde_json::Value;
 
 /// Slack's own server.
@@ -91,33 +91,14 @@ fn bearer(secret: &str) -> Placement {
 }
 
 fn request(url: &str, kind: &str, body: Vec<u8>, secret: Option<Placement>) -> Result<Request, Failure> {
-    let header = Header { name: Name::clip("content-type"), value: Text::clip(kind) };
-    Ok(Request {
-        verb: Verb::Post,
-        url: Text::new(url).map_err(|_| Failure::NotAsked)?,
-        headers: List::clip([header]),
-        body: Blob::new(body).map_err(|_| Failure::NotAsked)?,
-        secret,
-    })
+    Ok(channel::request(Verb::Post, url, &[("content-type", kind)], body, secret)?)
 }
 
 /// Arguments as a form; an empty one is left out.
 fn form(arguments: &[(&str, &str)]) -> String {
     let given = arguments.iter().filter(|(_, value)| !value.is_empty());
-    let pairs = given.map(|(name, value)| format!("{name}={}", percent(value)));
+    let pairs = given.map(|(name, value)| format!("{name}={}", percent_encoded(value)));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-fn percent(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 #[cfg(test)]

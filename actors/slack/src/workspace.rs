@@ -7,9 +7,11 @@ use crate::receiver::Receiver;
 use crate::request;
 use crate::upload;
 use crate::web::Web;
-use channel::{Facts, Found, Platform, PollFault, Polled, Rendered, SLACK};
+use channel::{Api, Facts, Found, Lost, Platform, PollFault, Polled, SLACK};
 use ipc_proto::Text;
 use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use ipc_proto::config::ChannelAccount;
+use kit::Host;
 use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -48,7 +50,9 @@ impl Workspace {
         }
         let own = self.web.form("auth.test", &[]).await?;
         let id = |key: &str| own.get(key).and_then(Value::as_str).filter(|id| is_id(id)).map(str::to_owned);
-        let (Some(team), Some(user)) = (id("team_id"), id("user_id")) else { return Err(Failure::Lost) };
+        let (Some(team), Some(user)) = (id("team_id"), id("user_id")) else {
+            return Err(Lost::Unknown.into());
+        };
         let me = Me { team, user, bot: id("bot_id").unwrap_or_default() };
         *self.me.borrow_mut() = Some(me.clone());
         Ok(me)
@@ -114,10 +118,11 @@ fn sent(reply: Result<Value, Failure>) -> Outcome {
 }
 
 impl Platform for Workspace {
+    const PROCESS: manifest::Process = manifest::Process::Slack;
     const FACTS: Facts = SLACK;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        request::piece(&rendered)
+    fn make(api: Api, account: &ChannelAccount, _: &Host) -> Self {
+        Self::new(Web::new(api, account))
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -135,7 +140,7 @@ impl Platform for Workspace {
         };
         match self.call("chat.update", &request::update(claim, ts, text)).await {
             Err(Failure::Refused(Refusal { kind: Kind::Gone, .. })) => self.send(claim).await,
-            Err(Failure::Lost) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
+            Err(Failure::Lost(Lost::Unknown)) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
             edited => sent(edited),
         }
     }
@@ -164,10 +169,6 @@ impl Platform for Workspace {
             Outcome::Sent { id } => Some(id),
             Outcome::Refused { .. } | Outcome::Unsent { .. } | Outcome::Unknown => None,
         }
-    }
-
-    async fn typing(&self, _: &Conversation) {
-        // Slack has no sign of it for an app.
     }
 
     async fn answer(&self, id: &str, answer: &PressAnswer) {

@@ -2,8 +2,8 @@
 
 use crate::reply::{Failure, read};
 use channel::Lost;
-use ipc_proto::credproxy::{At, Head, Header, PLACEHOLDER, Placement, Request, Verb};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::Name;
+use ipc_proto::credproxy::{At, Head, PLACEHOLDER, Placement, Request, Verb};
 use kit::Pull;
 use serde_json::Value;
 
@@ -47,13 +47,7 @@ impl Api {
     /// [`Lost`]; nothing has an effect.
     pub(crate) async fn file(&self, path: &str) -> Result<(Head, Pull), Lost> {
         let url = format!("{}/file/bot{PLACEHOLDER}/{path}", self.server);
-        let request = Request {
-            verb: Verb::Get,
-            url: Text::clip(&url),
-            headers: List::default(),
-            body: Blob::default(),
-            secret: Some(self.placement()),
-        };
+        let request = channel::request(Verb::Get, &url, &[], Vec::new(), Some(self.placement()))?;
         self.way.begin(request).await
     }
 
@@ -63,13 +57,6 @@ impl Api {
 
     fn request(&self, name: &str, kind: &str, body: Vec<u8>) -> Result<Request, Failure> {
         let url = format!("{}/bot{PLACEHOLDER}/{name}", self.server);
-        let header = Header { name: Name::clip("content-type"), value: Text::clip(kind) };
-        Ok(Request {
-            verb: Verb::Post,
-            url: Text::clip(&url),
-            headers: List::clip([header]),
-            body: Blob::new(body).map_err(|_| Failure::NotAsked)?,
-            secret: Some(self.placement()),
-        })
+        Ok(channel::request(Verb::Post, &url, &[("content-type", kind)], body, Some(self.placement()))?)
     }
 }

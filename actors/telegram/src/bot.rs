@@ -4,21 +4,24 @@ use crate::api::Api;
 use crate::reply::{Failure, Kind, Refusal, no_file, outcome, poll_fault, trouble};
 use crate::update::{Me, next_update, read};
 use crate::{findings, request};
-use channel::{Facts, NoFile, Platform, PollFault, Polled, Rendered, TELEGRAM, form, media_type};
-use ipc_proto::Text;
+use channel::{Facts, Lost, NoFile, Platform, PollFault, Polled, Rendered, TELEGRAM, form, media_type};
 use ipc_proto::channel::{
     BATCH, Body, Claim, Conversation, Finding, Missed, Outcome, Piece, PressAnswer, Trouble,
 };
-use kit::Pull;
+use ipc_proto::config::ChannelAccount;
+use ipc_proto::{Name, Text};
+use kit::{Host, Pull};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// Seconds that Telegram holds a poll for which there is nothing.
 const HOLD_S: u32 = 50;
 /// The time after which a poll is stalled.
 const STALLED: Duration = Duration::from_secs(120);
+/// Telegram's own server.
+const SERVER: &str = "https://api.telegram.org";
 /// The pause before an edit is tried again: an edit that may have had its effect has no other when it is repeated.
 const EDIT_AGAIN_MS: u32 = 1_000;
 
@@ -43,7 +46,7 @@ impl Bot {
             return Ok(me);
         }
         let me = self.api.call("getMe", &json!({})).await?;
-        let me = Me::deserialize(&me).map_err(|_| Failure::Lost)?;
+        let me = Me::deserialize(&me).map_err(|_| Lost::Unknown)?;
         *self.me.borrow_mut() = Some(me.clone());
         Ok(me)
     }
@@ -60,8 +63,8 @@ impl Bot {
             parameters.insert("offset".to_owned(), json!(next));
         }
         let polled = tokio::time::timeout(STALLED, self.api.call("getUpdates", &parameters)).await;
-        let updates = polled.map_err(|_| Failure::Lost)??;
-        updates.as_array().map(|updates| read(updates, &me)).ok_or(Failure::Lost)
+        let updates = polled.map_err(|_| Lost::Unknown)??;
+        updates.as_array().map(|updates| read(updates, &me)).ok_or_else(|| Lost::Unknown.into())
     }
 
     /// Calls a method, and once more for the chat that a group has become.
@@ -81,8 +84,8 @@ impl Bot {
     /// The date of a message that was sent just now says what Telegram's clock shows.
     fn compare_clocks(&self, message: Option<&Value>) {
         let date = message.and_then(|message| message.get("date")).and_then(Value::as_i64);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let before = date.zip(i64::try_from(now).ok()).map(|(date, now)| date.saturating_sub(now));
+        let before =
+            date.zip(i64::try_from(kit::now_ms() / 1000).ok()).map(|(date, now)| date.saturating_sub(now));
         if let Some(seconds) = before.and_then(|seconds| i32::try_from(seconds).ok()) {
             self.clock_s.set(Some(seconds));
         }
@@ -118,7 +121,13 @@ impl Bot {
 }
 
 impl Platform for Bot {
+    const PROCESS: manifest::Process = manifest::Process::Telegram;
     const FACTS: Facts = TELEGRAM;
+
+    fn make(api: channel::Api, account: &ChannelAccount, _: &Host) -> Self {
+        let server = account.base_url.as_deref().unwrap_or(SERVER);
+        Self::new(Api::new(api, Name::clip(&account.secret), server))
+    }
 
     fn piece(&self, rendered: Rendered) -> Piece {
         request::piece(rendered)
@@ -161,7 +170,7 @@ impl Platform for Bot {
                 Outcome::Sent { id: message.clone() }
             }
             Err(Failure::Refused(Refusal { kind: Kind::Gone, .. })) => self.send(claim).await,
-            Err(Failure::Lost) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
+            Err(Failure::Lost(Lost::Unknown)) => Outcome::Unsent { after_ms: EDIT_AGAIN_MS },
             edited => outcome(edited),
         }
     }

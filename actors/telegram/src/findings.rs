@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(ill(&dead), ["token"]);
         assert!(dead[0].said.contains("agentctl channel add telegram main"));
         assert!(ill(&of_me(&Ok(json!({ "id": 1 })), "main")).is_empty());
-        let lost = of_me(&Err(Failure::Lost), "main");
+        let lost = of_me(&Err(channel::Lost::Unknown.into()), "main");
         assert!(lost[0].said.contains("cannot be reached"), "{lost:?}");
     }
 }

@@ -4,7 +4,6 @@
 mod api;
 mod bot;
 mod findings;
-mod process;
 mod reply;
 mod request;
 mod update;
@@ -12,5 +11,5 @@ mod update;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<bot::Bot>>()
 }

@@ -1,15 +1,12 @@
 //! The replies of the Bot API, and what each failure says of the request.
 
-use channel::{Lost, NoFile, PollFault};
+use channel::{Lost, NoFile, PollFault, refused};
 use ipc_proto::Text;
 use ipc_proto::channel::{Link, Missed, Outcome, Trouble};
-use ipc_proto::credproxy::CredError;
 use serde::Deserialize;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The pause before a piece is tried again that never left this machine.
-const UNSENT_MS: u32 = 1_000;
 /// The pause while Telegram refuses the token.
 const REFUSED: Duration = Duration::from_secs(60);
 /// The pause while another program polls.
@@ -20,15 +17,9 @@ const LONGEST_S: u32 = 3600;
 /// The reason for which a request has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Nothing of it left this machine.
+    /// It has no reply.
     #[error("{0}")]
-    Unsent(CredError),
-    /// Credproxy was not asked.
-    #[error("credproxy is not running")]
-    NotAsked,
-    /// It may have had its effect.
-    #[error("no reply, or one that cannot be read")]
-    Lost,
+    Lost(#[from] Lost),
     /// Telegram refused it.
     #[error("Telegram refused it ({})", .0.code)]
     Refused(Refusal),
@@ -62,16 +53,6 @@ pub(crate) enum Kind {
     Other,
 }
 
-impl From<Lost> for Failure {
-    fn from(lost: Lost) -> Self {
-        match lost {
-            Lost::Unsent(error) => Self::Unsent(error),
-            Lost::NotAsked => Self::NotAsked,
-            Lost::Unknown => Self::Lost,
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Reply {
     ok: bool,
@@ -94,15 +75,15 @@ struct Parameters {
 /// Reads a reply of this HTTP status.
 ///
 /// # Errors
-/// [`Failure::Refused`] for a definite refusal, [`Failure::Lost`] for everything that is none.
+/// [`Failure::Refused`] for a definite refusal, [`Lost::Unknown`] for everything that is none.
 pub(crate) fn read(status: u16, body: &[u8]) -> Result<Value, Failure> {
-    let reply: Reply = serde_json::from_slice(body).map_err(|_| Failure::Lost)?;
+    let reply: Reply = serde_json::from_slice(body).map_err(|_| Lost::Unknown)?;
     if reply.ok && (200..300).contains(&status) {
         return Ok(reply.result);
     }
     let code = if reply.error_code == 0 { status } else { reply.error_code };
     if !(400..500).contains(&code) {
-        return Err(Failure::Lost);
+        return Err(Lost::Unknown.into());
     }
     let Parameters { retry_after, migrate_to_chat_id: moved_to } = reply.parameters;
     Err(Failure::Refused(Refusal { code, retry_after, moved_to, kind: kind(&reply.description) }))
@@ -130,8 +111,7 @@ pub(crate) fn outcome(reply: Result<Value, Failure>) -> Outcome {
             Some(id) => Outcome::Sent { id: Text::clip(&id.to_string()) },
             None => Outcome::Unknown,
         },
-        Err(Failure::Unsent(_) | Failure::NotAsked) => Outcome::Unsent { after_ms: UNSENT_MS },
-        Err(Failure::Lost) => Outcome::Unknown,
+        Err(Failure::Lost(lost)) => lost.outcome(),
         Err(Failure::Refused(refusal)) => match refusal.code {
             429 => Outcome::Unsent { after_ms: wait(refusal).saturating_mul(1000) },
             // The token is refused: nobody has the message, and a new token sends it.
@@ -142,10 +122,6 @@ pub(crate) fn outcome(reply: Result<Value, Failure>) -> Outcome {
     }
 }
 
-fn refused(why: &str) -> Outcome {
-    Outcome::Refused { why: Text::clip(why), finally: true }
-}
-
 fn wait(refusal: Refusal) -> u32 {
     refusal.retry_after.unwrap_or(1).clamp(1, LONGEST_S)
 }
@@ -154,10 +130,7 @@ fn wait(refusal: Refusal) -> u32 {
 pub(crate) const fn no_file(failure: &Failure) -> NoFile {
     match failure {
         Failure::Refused(Refusal { kind: Kind::TooBig, .. }) => NoFile::Missed(Missed::TooLarge),
-        Failure::Refused(Refusal { code: 429, .. })
-        | Failure::Unsent(_)
-        | Failure::NotAsked
-        | Failure::Lost => NoFile::Later,
+        Failure::Refused(Refusal { code: 429, .. }) | Failure::Lost(_) => NoFile::Later,
         Failure::Refused(_) => NoFile::Missed(Missed::Gone),
     }
 }
@@ -185,10 +158,7 @@ pub(crate) fn poll_fault(failure: &Failure, account: &str) -> PollFault {
             (Link::Down, "Telegram asks to wait".to_owned(), Some(after))
         }
         Failure::Refused(refusal) => (Link::Down, format!("Telegram refused the poll ({})", refusal.code), None),
-        Failure::Unsent(error) if needs_person(error) => (Link::Refused, error.to_string(), None),
-        Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => {
-            (Link::Down, format!("Telegram cannot be reached: {failure}"), None)
-        }
+        Failure::Lost(lost) => return lost.fault("Telegram"),
     };
     PollFault { link, reason, after }
 }
@@ -200,27 +170,15 @@ pub(crate) fn trouble(failure: &Failure) -> Trouble {
         Failure::Refused(Refusal { kind: Kind::Hook, .. }) => Trouble::Hook,
         Failure::Refused(Refusal { code: 409, .. }) => Trouble::Rival,
         Failure::Refused(_) => Trouble::None,
-        Failure::Unsent(error) if needs_person(error) => Trouble::Secret,
-        Failure::Unsent(_) | Failure::NotAsked | Failure::Lost => Trouble::Network,
+        Failure::Lost(lost) if lost.needs_person() => Trouble::Secret,
+        Failure::Lost(_) => Trouble::Network,
     }
-}
-
-const fn needs_person(error: &CredError) -> bool {
-    matches!(
-        error,
-        CredError::NoSecret
-            | CredError::NotBound
-            | CredError::BadUrl
-            | CredError::Locked
-            | CredError::Revoked
-            | CredError::Expired
-            | CredError::Spent
-    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::credproxy::CredError;
     use serde_json::json;
 
     fn read(status: u16, body: &Value) -> Result<Value, Failure> {
@@ -267,12 +225,12 @@ mod tests {
         };
         let reason = |code: u16, text: &str| poll_fault(&failure(code, text), "main").reason;
         let troubles =
-            [failure(409, "x"), failure(409, "webhook is active"), failure(401, "x"), Failure::Lost];
+            [failure(409, "x"), failure(409, "webhook is active"), failure(401, "x"), Lost::Unknown.into()];
         assert_eq!(
             troubles.map(|failure| trouble(&failure)),
             [Trouble::Rival, Trouble::Hook, Trouble::Token, Trouble::Network]
         );
-        assert_eq!(trouble(&Failure::Unsent(CredError::NotBound)), Trouble::Secret);
+        assert_eq!(trouble(&Lost::Unsent(CredError::NotBound).into()), Trouble::Secret);
         assert!(reason(409, "terminated by other getUpdates request").contains("another program polls"));
         assert!(reason(409, "can't use getUpdates method while webhook is active").contains("webhook"));
         assert!(reason(401, "Unauthorized").contains("agentctl channel add telegram main"));

@@ -3,12 +3,13 @@
 use crate::message::read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Rendered, Reply, WEBHOOK};
-use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Reply, WEBHOOK, refused};
+use ipc_proto::channel::{Body, Claim, Outcome};
 use ipc_proto::config::ChannelAccount;
-use ipc_proto::credproxy::{Header, Proof, Request, Verb};
+use ipc_proto::credproxy::{Proof, Verb};
 use ipc_proto::ingress::{Hook, HookAnswer};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::{Name, Text};
+use kit::Host;
 use serde_json::json;
 
 /// Seconds by which the time of a hook may differ from this machine's, as Standard Webhooks recommends.
@@ -64,19 +65,13 @@ impl Webhook {
         let body = body.to_string().into_bytes();
         let signed = [format!("{id}.{at}.").as_bytes(), &body].concat();
         let signature = self.api.sign(&self.secret, &signed).await?;
-        let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
-        let request = Request {
-            verb: Verb::Post,
-            url: Text::clip(&self.url),
-            headers: List::clip([
-                header("content-type", "application/json"),
-                header("webhook-id", &id),
-                header("webhook-timestamp", &at),
-                header("webhook-signature", &format!("v1,{}", STANDARD.encode(signature))),
-            ]),
-            body: Blob::new(body).map_err(|_| Lost::NotAsked)?,
-            secret: None,
-        };
+        let headers = [
+            ("content-type", "application/json"),
+            ("webhook-id", &id),
+            ("webhook-timestamp", &at),
+            ("webhook-signature", &format!("v1,{}", STANDARD.encode(signature))),
+        ];
+        let request = channel::request(Verb::Post, &self.url, &headers, body, None)?;
         self.api.request(request).await
     }
 }
@@ -92,7 +87,7 @@ fn outcome(id: &str, sent: &Result<Reply, Lost>) -> Outcome {
         Ok(reply) if (200..300).contains(&reply.status) => Outcome::Sent { id: Text::clip(id) },
         Ok(reply) if (400..500).contains(&reply.status) && !matches!(reply.status, 408 | 425 | 429) => {
             let why = format!("the receiver refused it with status {}", reply.status);
-            Outcome::Refused { why: Text::clip(&why), finally: true }
+            refused(&why)
         }
         Ok(reply) => {
             let wait =
@@ -105,11 +100,12 @@ fn outcome(id: &str, sent: &Result<Reply, Lost>) -> Outcome {
 }
 
 impl Platform for Webhook {
+    const PROCESS: manifest::Process = manifest::Process::Webhook;
     const FACTS: Facts = WEBHOOK;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        let (Rendered::Text(text) | Rendered::Entities { text, .. } | Rendered::Html { text, .. }) = rendered;
-        Piece { body: Body::Text(Text::clip(&text)), markup: Text::default() }
+    fn make(api: Api, account: &ChannelAccount, host: &Host) -> Self {
+        let hooks = Hooks::new(host.link(), api.account().clone());
+        Self::new(api, hooks, account)
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -146,12 +142,4 @@ impl Platform for Webhook {
     async fn find(&self, _: &Claim) -> Found {
         Found::Missing
     }
-
-    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
-        None
-    }
-
-    async fn typing(&self, _: &Conversation) {}
-
-    async fn answer(&self, _: &str, _: &PressAnswer) {}
 }

@@ -3,10 +3,9 @@
 
 mod account;
 mod message;
-mod process;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<account::Webhook>>()
 }

@@ -3,13 +3,14 @@
 use crate::hook::{News, read};
 use crate::reply::outcome;
 use crate::request::{self, tag};
-use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Rendered, Reply, WHATSAPP};
+use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Reply, WHATSAPP, refused};
 use data_encoding::HEXLOWER_PERMISSIVE;
-use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
+use ipc_proto::channel::{Body, Claim, Conversation, Outcome, PressAnswer};
 use ipc_proto::config::ChannelAccount;
-use ipc_proto::credproxy::{Header, Placement, Proof, Request, Verb};
+use ipc_proto::credproxy::{Placement, Proof, Verb};
 use ipc_proto::ingress::{Hook, HookAnswer};
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::{Name, Text};
+use kit::Host;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -59,14 +60,9 @@ impl Number {
 
     async fn post(&self, message: &Value) -> Result<Reply, Lost> {
         let url = format!("{}/{VERSION}/{}/messages", self.server, self.number);
-        let header = Header { name: Name::clip("content-type"), value: Text::clip("application/json") };
-        let request = Request {
-            verb: Verb::Post,
-            url: Text::clip(&url),
-            headers: List::clip([header]),
-            body: Blob::new(message.to_string()).map_err(|_| Lost::NotAsked)?,
-            secret: Some(Placement::header(&self.token, "authorization", "Bearer ")),
-        };
+        let secret = Placement::header(&self.token, "authorization", "Bearer ");
+        let headers = [("content-type", "application/json")];
+        let request = channel::request(Verb::Post, &url, &headers, message.to_string(), Some(secret))?;
         self.api.request(request).await
     }
 
@@ -119,11 +115,12 @@ impl Number {
 }
 
 impl Platform for Number {
+    const PROCESS: manifest::Process = manifest::Process::Whatsapp;
     const FACTS: Facts = WHATSAPP;
 
-    fn piece(&self, rendered: Rendered) -> Piece {
-        let (Rendered::Text(text) | Rendered::Entities { text, .. } | Rendered::Html { text, .. }) = rendered;
-        Piece { body: Body::Text(Text::clip(&text)), markup: Text::default() }
+    fn make(api: Api, account: &ChannelAccount, host: &Host) -> Self {
+        let hooks = Hooks::new(host.link(), api.account().clone());
+        Self::new(api, hooks, account)
     }
 
     fn own_id(&self) -> Option<Text<128>> {
@@ -152,7 +149,6 @@ impl Platform for Number {
     }
 
     async fn put(&self, claim: &Claim) -> Outcome {
-        let refused = |why: &str| Outcome::Refused { why: Text::clip(why), finally: true };
         match &claim.content.body {
             Body::Text(text) => match request::send(claim, text) {
                 Some(message) => outcome(&self.post(&message).await),
@@ -177,10 +173,6 @@ impl Platform for Number {
             Ok(id) => Text::new(id).map_or(Found::Cannot, Found::Sent),
             Err(_) => Found::Cannot,
         }
-    }
-
-    async fn preview(&self, _: &Conversation, _: &Piece, _: Option<&Text<128>>) -> Option<Text<128>> {
-        None
     }
 
     async fn typing(&self, conversation: &Conversation) {

@@ -3,12 +3,11 @@
 
 mod account;
 mod hook;
-mod process;
 mod reply;
 mod request;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    kit::run::<process::Process>()
+    kit::run::<channel::Process<account::Number>>()
 }

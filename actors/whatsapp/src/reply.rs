@@ -5,8 +5,6 @@ use ipc_proto::Text;
 use ipc_proto::channel::Outcome;
 use serde::Deserialize;
 
-/// The pause before a message is tried again that never left this machine.
-const UNSENT_MS: u32 = 1_000;
 /// The pause after a limit of the platform: one message in 6 s to one person.
 const LIMITED_MS: u32 = 6_000;
 /// The pause while the token is refused.
@@ -42,8 +40,7 @@ struct Code {
 pub(crate) fn outcome(reply: &Result<Reply, Lost>) -> Outcome {
     let reply = match reply {
         Ok(reply) => reply,
-        Err(Lost::Unsent(_) | Lost::NotAsked) => return Outcome::Unsent { after_ms: UNSENT_MS },
-        Err(Lost::Unknown) => return Outcome::Unknown,
+        Err(lost) => return lost.outcome(),
     };
     if (200..300).contains(&reply.status) {
         let sent = serde_json::from_slice::<Sent>(&reply.body).ok();

@@ -12,7 +12,7 @@ mod refused;
 
 pub use actors::{
     ACCEPT, BASE, DATABASE, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS, LIST, MODES, NODELAY, OPEN,
-    PASS, READ, RECORD, REPLACE,
+    PASS, PEER, READ, RECORD, REPLACE,
 };
 pub use condition::Condition;
 pub use jailed::{LOOPBACK, TERMINAL};

@@ -11,8 +11,8 @@ use crate::row::{
 };
 use crate::syscalls::{
     ACCEPT, BASE, CHILDREN, CODE, DATABASE, DESCRIPTORS, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS,
-    LIST, LOOPBACK, MODES, NODELAY, OLDER, OPEN, PAIRS, PASS, READ, RECORD, REPLACE, SELF, SIGNALS, TERMINAL,
-    TIMES, TREE,
+    LIST, LOOPBACK, MODES, NODELAY, OLDER, OPEN, PAIRS, PASS, PEER, READ, RECORD, REPLACE, SELF, SIGNALS,
+    TERMINAL, TIMES, TREE,
 };
 
 /// Every process's row, in order of start.
@@ -343,7 +343,7 @@ pub const TABLE: &[Row] = &[
         process: Gateway,
         does: "serves the API to HTTP clients; what each may do is router's and the gate's to say",
         user: "cordon-gateway",
-        syscalls: &[&BASE, &LINKS, &ACCEPT, &NODELAY, &HTTP],
+        syscalls: &[&BASE, &LINKS, &ACCEPT, &PEER, &NODELAY, &HTTP],
         limits: Limits { files: 1024, ..ACTOR },
         config: &["log", "gateway"],
         inherits: &[Inherited::Listener(ListenerKind::Unix), Inherited::Listener(ListenerKind::Tcp)],
@@ -359,7 +359,7 @@ pub const TABLE: &[Row] = &[
             access: Access::Read,
             why: "`agentctl logs` shows what processes said",
         }],
-        syscalls: &[&BASE, &LINKS, &ACCEPT, &PASS, &OPEN, &LENGTH],
+        syscalls: &[&BASE, &LINKS, &ACCEPT, &PEER, &PASS, &OPEN, &LENGTH],
         config: &["log", "control"],
         commands: &[
             Kind::Recorded,

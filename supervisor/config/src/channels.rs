@@ -57,8 +57,13 @@ impl Channels {
     }
 }
 
-/// Where hooks are taken: an address if a channel takes hooks, and only then.
-fn ingress(file: &View<'_>, channels: &Channels, problems: &mut Problems) -> Option<Loopback> {
+/// Where hooks are taken: an address if a channel takes hooks, and only then. The API's own address is taken already.
+fn ingress(
+    file: &View<'_>,
+    channels: &Channels,
+    api: Option<Loopback>,
+    problems: &mut Problems,
+) -> Option<Loopback> {
     let view = file.table("ingress");
     let listen = gateway::listen(&view, problems);
     let hooked = channels.hooks();
@@ -73,20 +78,19 @@ fn ingress(file: &View<'_>, channels: &Channels, problems: &mut Problems) -> Opt
         }
         _ => {}
     }
-    let same =
-        listen.is_some() && listen == gateway::listen(&file.table("gateway"), &mut Problems::default());
-    if same {
+    if listen.is_some() && listen == api {
         let what = "the API listens there already";
         problems.add(view.line("listen"), &view.key("listen"), what, "another port");
     }
     listen.filter(|_| !hooked.is_empty())
 }
 
-/// Reads them. The parts for dialer and credproxy go to `outside`.
+/// Reads them; `api` is where the API listens. The parts for dialer and credproxy go to `outside`.
 #[must_use]
 pub fn resolve(
     file: &View<'_>,
     agents: &BTreeMap<String, Agent>,
+    api: Option<Loopback>,
     outside: &mut Outside,
     problems: &mut Problems,
 ) -> Channels {
@@ -116,7 +120,7 @@ pub fn resolve(
         let rules = ChannelRules { secret, hosts, approve_code: code, ..rules };
         channels.rules.insert(name.to_owned(), rules);
     }
-    channels.ingress = ingress(file, &channels, problems);
+    channels.ingress = ingress(file, &channels, api, problems);
     outside.dialer.channel_hosts.sort();
     outside.dialer.channel_hosts.dedup();
     channels

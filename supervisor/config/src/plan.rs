@@ -143,7 +143,7 @@ impl Plan {
         let agents = agents::resolve(file, &known, problems);
         users::run_by(machine.owner, file, problems);
         let users = users::resolve(file, &host, problems);
-        let channels = channels::resolve(file, &agents, &mut outside, problems);
+        let channels = channels::resolve(file, &agents, gateway.listen, &mut outside, problems);
         let own = router(file, host.slots, machine.owner, (users, agents), problems);
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");

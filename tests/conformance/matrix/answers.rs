@@ -1,6 +1,6 @@
 //! Answers: their size, their pace, their beginnings, and the questions that a person answers by a code.
 
-use super::{QUIET, World, delivery};
+use super::{CHANNEL, QUIET, World};
 use serde_json::{Value, json};
 use tests::Setup;
 
@@ -9,10 +9,10 @@ fn a_long_answer_is_whole_and_each_event_is_within_its_limit() {
     let world = World::start();
     // Each character of it is more than one in JSON and in HTML.
     let code = "\\\"\t<&\n".repeat(5_000);
-    world.script(&[&format!("```\n{code}```"), "short"]);
+    world.host.answers(&[&format!("```\n{code}```"), "short"]);
     let room = world.direct();
     world.ann.say(&room, "tell me all");
-    world.host.wait_for("all of it is sent", || delivery(&world.host)["state"] == "sent");
+    world.host.wait_for("all of it is sent", || world.host.delivery_is(CHANNEL, "sent"));
     let texts = world.ann.texts(&room, &world.bot);
     assert!(texts.len() > 1 && texts.len() <= 12, "{} messages", texts.len());
     assert_eq!(texts.join("\n").trim_end(), code.trim_end());
@@ -40,14 +40,14 @@ fn an_answer_that_is_too_long_is_its_beginning_and_a_file() {
 fn a_limit_delays_answers_and_loses_and_doubles_none() {
     let world = World::start();
     let texts: Vec<String> = (0..14).map(|number| format!("answer {number}")).collect();
-    world.script(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    world.host.answers(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     world.server.unlimited(&world.ann);
     let room = world.direct();
     for number in 0..14 {
         world.ann.say(&room, &format!("question {number}"));
     }
     assert_eq!(world.answered(&room, 14), texts);
-    world.host.wait_for("the last is sent", || delivery(&world.host)["state"] == "sent");
+    world.host.wait_for("the last is sent", || world.host.delivery_is(CHANNEL, "sent"));
     assert_eq!(world.ann.texts(&room, &world.bot).len(), 14);
 }
 
@@ -58,7 +58,7 @@ fn a_beginning_is_shown_where_that_is_asked_for_and_then_replaced() {
     world.host.script("answers", &[json!({ "pieces": pieces })]);
     let room = world.direct();
     world.ann.say(&room, "hello");
-    world.host.wait_for("the answer is sent", || delivery(&world.host)["state"] == "sent");
+    world.host.wait_for("the answer is sent", || world.host.delivery_is(CHANNEL, "sent"));
     let sent = world.ann.messages(&room, &world.bot);
     assert_eq!(sent.len(), 2, "{sent:?}");
     let shown = sent[0]["content"]["body"].as_str().unwrap();

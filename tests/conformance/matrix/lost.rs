@@ -1,10 +1,10 @@
 //! Losses: replies, processes and homeservers that go away, and messages that came meanwhile.
 
-use super::{QUIET, World, delivery, messages};
+use super::{CHANNEL, QUIET, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tests::Setup;
-use tests::synapse::{Failing, Line, Synapse, state};
+use tests::synapse::{Failing, Line, Synapse};
 
 /// A world whose host reaches the homeserver by a line.
 fn by_line() -> (World, Line) {
@@ -15,7 +15,7 @@ fn by_line() -> (World, Line) {
 }
 
 fn is_sent_once(world: &World, room: &str) {
-    world.host.wait_for("it is sent", || delivery(&world.host)["state"] == "sent");
+    world.host.wait_for("it is sent", || world.host.delivery_is(CHANNEL, "sent"));
     assert_eq!(world.ann.texts(room, &world.bot), ["the answer"]);
 }
 
@@ -23,7 +23,7 @@ fn is_sent_once(world: &World, room: &str) {
 #[test]
 fn a_lost_reply_is_no_second_message() {
     let (world, line) = by_line();
-    world.script(&["the answer"]);
+    world.host.answers(&["the answer"]);
     let room = world.direct();
     line.fail(Failing::Dropped);
     world.ann.say(&room, "hello");
@@ -35,7 +35,7 @@ fn a_lost_reply_is_no_second_message() {
 #[test]
 fn a_process_that_dies_with_an_answer_sends_it_once() {
     let (world, line) = by_line();
-    world.script(&["the answer"]);
+    world.host.answers(&["the answer"]);
     let room = world.direct();
     line.fail(Failing::Held);
     world.ann.say(&room, "hello");
@@ -49,7 +49,7 @@ fn a_process_that_dies_with_an_answer_sends_it_once() {
 #[test]
 fn a_homeserver_that_dies_with_an_answer_has_it_once() {
     let (mut world, line) = by_line();
-    world.script(&["the answer", "and another"]);
+    world.host.answers(&["the answer", "and another"]);
     let room = world.direct();
     line.fail(Failing::Held);
     world.ann.say(&room, "hello");
@@ -58,7 +58,7 @@ fn a_homeserver_that_dies_with_an_answer_has_it_once() {
         .wait_for("it has arrived", || line.failed() == 1 && world.ann.texts(&room, &world.bot).len() == 1);
     world.server.kill();
     world.host.kill_and_wait("channel@matrix");
-    world.host.wait_for("the account is down", || state(&world.host)["link"] == "down");
+    world.host.wait_for("the account is down", || world.host.channel("main")["link"] == "down");
     world.server.restart();
     is_sent_once(&world, &room);
     world.ann.say(&room, "and?");
@@ -70,7 +70,7 @@ fn a_homeserver_that_dies_with_an_answer_has_it_once() {
 fn every_message_of_a_time_away_is_taken_in_once_and_in_order() {
     let world = World::start();
     let texts: Vec<String> = (0..28).map(|number| format!("message {number}")).collect();
-    world.script(&["an answer"; 30]);
+    world.host.answers(&["an answer"; 30]);
     let room = world.direct();
     world.server.unlimited(&world.ann);
     let _ = world.host.json(&["channel", "pause", "main"]);
@@ -80,18 +80,18 @@ fn every_message_of_a_time_away_is_taken_in_once_and_in_order() {
     }
     world.host.kill_and_wait("channel@matrix");
     let _ = world.host.json(&["channel", "resume", "main"]);
-    world.host.wait_for("all are taken in", || messages(&world.host).len() == 29);
+    world.host.wait_for("all are taken in", || world.host.messages_by(CHANNEL).len() == 29);
     world.host.kill_and_wait("channel@matrix");
     world.answered(&room, 1);
     let sessions: BTreeSet<String> =
-        messages(&world.host).iter().map(|one| one["session"].to_string()).collect();
+        world.host.messages_by(CHANNEL).iter().map(|one| one["session"].to_string()).collect();
     assert_eq!(sessions.len(), 1, "{sessions:?}");
     assert_eq!(in_order(&world), [vec!["the first".to_owned()], texts].concat());
 }
 
 /// The texts of the messages that the host took in, oldest first.
 fn in_order(world: &World) -> Vec<String> {
-    let ids: Vec<Value> = messages(&world.host).iter().rev().map(|one| one["id"].clone()).collect();
+    let ids: Vec<Value> = world.host.messages_by(CHANNEL).iter().rev().map(|one| one["id"].clone()).collect();
     let text = |id: &Value| {
         let shown = world.host.json(&["message", "show", id.as_str().unwrap()]);
         shown["message"]["text"].as_str().unwrap().to_owned()
@@ -102,7 +102,7 @@ fn in_order(world: &World) -> Vec<String> {
 #[test]
 fn messages_between_the_invitation_and_the_joining_are_answered() {
     let world = World::start();
-    world.script(&["one", "two"]);
+    world.host.answers(&["one", "two"]);
     let _ = world.host.json(&["channel", "pause", "main"]);
     let room = world.ann.room(&[&world.bot], &json!({ "is_direct": true }));
     world.ann.say(&room, "before you came");

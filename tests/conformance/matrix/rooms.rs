@@ -1,15 +1,14 @@
 //! Rooms: who may invite the account, who is answered in a group, and what becomes of a conversation that is joined.
 
-use super::{QUIET, World, delivery, dropped, messages};
+use super::{CHANNEL, QUIET, World, dropped};
 use reqwest::Method;
 use serde_json::json;
 use tests::Setup;
-use tests::synapse::state;
 
 #[test]
 fn a_group_is_answered_where_it_is_listed_and_the_account_mentioned() {
     let world = World::start();
-    world.script(&["the answer"]);
+    world.host.answers(&["the answer"]);
     let (carl, room) = (world.server.user("carl"), world.ann.room(&[&world.bot], &json!({})));
     world.ann.must(&Method::POST, &format!("/rooms/{room}/invite"), &json!({ "user_id": carl.id }));
     carl.join(&room);
@@ -32,13 +31,13 @@ fn a_group_is_answered_where_it_is_listed_and_the_account_mentioned() {
     let answer = world.ann.messages(&room, &world.bot).remove(0)["content"].clone();
     assert_eq!(answer["m.relates_to"]["m.in_reply_to"]["event_id"], asked);
     assert_eq!(answer["m.mentions"], json!({}), "nobody is called");
-    assert_eq!(messages(&world.host).len(), 1, "and nothing else was stored");
+    assert_eq!(world.host.messages_by(CHANNEL).len(), 1, "and nothing else was stored");
 }
 
 #[test]
 fn a_threads_answer_stays_in_the_thread() {
     let world = World::start();
-    world.script(&["one", "two"]);
+    world.host.answers(&["one", "two"]);
     let room = world.direct();
     let root = world.ann.say(&room, "the root");
     world.answered(&room, 1);
@@ -59,18 +58,18 @@ fn a_strangers_invitation_is_not_accepted() {
     eve.say(&hers, "let me in");
     world.host.wait_for("it is declined", || !world.host.recorded("sender_dropped").is_empty());
     // The next invitation is accepted, so the stranger's is behind the account.
-    world.script(&["hello"]);
+    world.host.answers(&["hello"]);
     let room = world.direct();
     world.ann.say(&room, "hello");
     world.answered(&room, 1);
     assert_eq!(eve.members(&hers), std::slice::from_ref(&eve.id));
-    assert_eq!(messages(&world.host).len(), 1, "nothing of a stranger is stored");
+    assert_eq!(world.host.messages_by(CHANNEL).len(), 1, "nothing of a stranger is stored");
 }
 
 #[test]
 fn edits_and_programs_start_no_turn() {
     let world = World::start();
-    world.script(&["the answer"]);
+    world.host.answers(&["the answer"]);
     let room = world.direct();
     let first = world.ann.say(&room, "hello");
     world.answered(&room, 1);
@@ -82,7 +81,7 @@ fn edits_and_programs_start_no_turn() {
     world.host.wait_for("both are passed over", || {
         dropped(&world.host, "bot") == 1 && dropped(&world.host, "edit") == 1
     });
-    assert_eq!(messages(&world.host).len(), 1);
+    assert_eq!(world.host.messages_by(CHANNEL).len(), 1);
 }
 
 #[test]
@@ -97,7 +96,7 @@ fn an_encrypted_room_is_told_once() {
     assert!(texts[0].contains("encrypted"), "{texts:?}");
     assert_eq!(world.ann.messages(&room, &world.bot)[0]["content"]["msgtype"], "m.notice");
     world.host.kill_and_wait("channel@matrix");
-    world.script(&["hello"]);
+    world.host.answers(&["hello"]);
     let other = world.direct();
     world.ann.say(&other, "hello");
     world.answered(&other, 1);
@@ -112,10 +111,10 @@ fn an_answer_for_one_person_is_not_sent_to_a_group() {
     world.host.script("answers", &[json!({ "pieces": pieces })]);
     let room = world.direct();
     world.ann.say(&room, "my secret?");
-    world.host.wait_for("it is taken in", || messages(&world.host).len() == 1);
+    world.host.wait_for("it is taken in", || world.host.messages_by(CHANNEL).len() == 1);
     world.ann.must(&Method::POST, &format!("/rooms/{room}/invite"), &json!({ "user_id": carl.id }));
     carl.join(&room);
-    world.host.wait_for("it is refused", || delivery(&world.host)["state"] == "refused");
+    world.host.wait_for("it is refused", || world.host.delivery_is(CHANNEL, "refused"));
     assert!(world.ann.texts(&room, &world.bot).is_empty());
-    assert_eq!(state(&world.host)["link"], "up");
+    assert_eq!(world.host.channel("main")["link"], "up");
 }

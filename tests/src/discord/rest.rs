@@ -1,8 +1,9 @@
 //! The REST API.
 
-use super::http::{self, Request, reply, request};
 use super::objects::{blank, bot, user};
+use super::upgrade::hold;
 use super::{ANN, BOT, CHANNEL, Failing, SentMessage, Shared, State, THREAD, TOKEN, direct, limits};
+use crate::http::{self, Request};
 use serde_json::{Value, json};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -19,8 +20,17 @@ fn refusal(status: u16, code: u64, message: &str) -> Reply {
     (status, json!({ "message": message, "code": code }))
 }
 
+/// Writes a reply; one of status 204 has no body.
+fn reply(stream: &TcpStream, status: u16, headers: &str, document: &Value) {
+    if status == 204 {
+        http::reply(stream, status, "application/json", headers, b"");
+    } else {
+        http::document(stream, status, headers, document);
+    }
+}
+
 pub(super) fn serve(shared: &Shared, stream: &TcpStream) {
-    let Some(request) = request(stream) else { return };
+    let Some(request) = Request::read(stream) else { return };
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let Some(path) = path.strip_prefix("/api/v10/") else {
         return reply(stream, 404, "", &refusal(404, 0, "404: Not Found").1);
@@ -59,10 +69,10 @@ pub(super) fn serve(shared: &Shared, stream: &TcpStream) {
             drop(done());
             refusal(502, 0, "502: Bad Gateway")
         }
-        Some(Failing::HoldBefore) => return http::hold(stream),
+        Some(Failing::HoldBefore) => return hold(stream),
         Some(Failing::HoldAfter) => {
             drop(done());
-            return http::hold(stream);
+            return hold(stream);
         }
         Some(Failing::TooMany(after)) => return too_many(stream, after, false),
     };

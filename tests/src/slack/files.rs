@@ -1,7 +1,7 @@
 //! Files: an address, the bytes, and their sharing.
 
-use super::http::Reply;
 use super::messages::{self, is_member};
+use super::web::Reply;
 use super::{BOT, BOT_ID, State, refusal};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The methods that read: channels, and their messages newest first, page by page.
 
-use super::http::Reply;
 use super::messages::{Stored, is_member};
+use super::web::Reply;
 use super::{State, refusal};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! The limits of a message, and the rates.
 
-use super::http::Reply;
 use super::refusal;
+use super::web::Reply;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

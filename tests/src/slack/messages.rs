@@ -1,6 +1,6 @@
 //! The messages of every channel, and those methods by which the bot writes.
 
-use super::http::Reply;
+use super::web::Reply;
 use super::{BOT, BOT_ID, State, TEAM, limits, refusal, socket};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Socket Mode: a ticket opens one socket; each envelope goes to one that is ready, and again, by any, until it is acknowledged.
 
-use super::http::Reply;
+use super::web::Reply;
 use super::{ACKNOWLEDGE, Shared, State, TEAM, refusal};
 use serde_json::{Value, json};
 use std::collections::VecDeque;

@@ -1,40 +1,18 @@
 //! Requests and streams of one account through credproxy, which adds the secret.
 
+use crate::lost::Lost;
 use ipc_proto::credproxy::{
-    CredError, CredproxyClient, Head, Header, Incoming, Opening, Outgoing, Proof, Request, Stream, Verdict,
-    method,
+    CredError, CredproxyClient, Head, Header, Incoming, Opening, Outgoing, Placement, Proof, Request, Stream,
+    Verb, Verdict, method,
 };
-use ipc_proto::{Blob, Fault, List, Name};
+use ipc_proto::{Blob, List, Name, Text};
 use kit::{Link, Pull};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+/// All that RFC 3986 does not count as unreserved.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The longest reply that is read, in bytes.
 pub const REPLY_BOUND: usize = 8 * 1024 * 1024;
-
-/// The reason for which a request has no reply.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Lost {
-    /// Nothing of it left this machine.
-    #[error("{0}")]
-    Unsent(CredError),
-    /// Credproxy was not asked.
-    #[error("credproxy is not running")]
-    NotAsked,
-    /// It may have had its effect.
-    #[error("no reply, or one that cannot be read")]
-    Unknown,
-}
-
-impl From<CredError> for Lost {
-    fn from(error: CredError) -> Self {
-        if error.never_left() { Self::Unsent(error) } else { Self::Unknown }
-    }
-}
-
-impl From<Fault> for Lost {
-    fn from(fault: Fault) -> Self {
-        if fault.never_left() { Self::NotAsked } else { Self::Unknown }
-    }
-}
 
 /// A reply.
 #[derive(Debug, Clone)]
@@ -58,6 +36,33 @@ impl Reply {
             .find(|header| header.name.eq_ignore_ascii_case(name))
             .map(|header| header.value.as_str())
     }
+}
+
+/// A request with these headers, each a name and its value.
+///
+/// # Errors
+/// [`Lost::Unsent`] if the address or the body is longer than a request may hold.
+pub fn request(
+    verb: Verb,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Vec<u8>>,
+    secret: Option<Placement>,
+) -> Result<Request, Lost> {
+    let header = |(name, value): &(&str, &str)| Header { name: Name::clip(name), value: Text::clip(value) };
+    Ok(Request {
+        verb,
+        url: Text::new(url).map_err(|_| Lost::Unsent(CredError::BadUrl))?,
+        headers: List::clip(headers.iter().map(header)),
+        body: Blob::new(body).map_err(|_| Lost::Unsent(CredError::Full))?,
+        secret,
+    })
+}
+
+/// A text as one segment of a path, or one value of a query or of a form: all but the unreserved characters of RFC 3986 is encoded.
+#[must_use]
+pub fn percent_encoded(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// The way of one account to its servers.
@@ -190,5 +195,25 @@ impl Api {
         });
         // Credproxy closes what is left when this process ends.
         let _ = closed.await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_id_is_one_segment_of_a_path() {
+        assert_eq!(percent_encoded("!a/b:c"), "%21a%2Fb%3Ac");
+        assert_eq!(percent_encoded("é?#%"), "%C3%A9%3F%23%25");
+    }
+
+    proptest! {
+        #[test]
+        fn no_id_breaks_out_of_its_segment(text in "\\PC{0,32}|(?s).{0,32}") {
+            let segment = percent_encoded(&text);
+            prop_assert!(segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)));
+        }
     }
 }

@@ -105,8 +105,6 @@ pub struct Facts {
     pub upload_mib: u32,
     /// Its pace.
     pub cadence: Cadence,
-    /// The hosts that it is reached at; empty where the account's `base_url` alone says so.
-    pub hosts: &'static [&'static str],
 }
 
 const NEVER: Duration = Duration::ZERO;
@@ -130,7 +128,6 @@ pub const TELEGRAM: Facts = Facts {
     spans: 100,
     upload_mib: 50,
     cadence: cadence(1000, 3000, 3000, 5000),
-    hosts: &["api.telegram.org"],
 };
 
 /// Discord's API.
@@ -143,7 +140,6 @@ pub const DISCORD: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 10,
     cadence: cadence(1000, 1000, 1000, 10_000),
-    hosts: &["discord.com", "gateway.discord.gg"],
 };
 
 /// Slack's Web API.
@@ -156,7 +152,6 @@ pub const SLACK: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 50,
     cadence: cadence(1000, 1000, 1500, 0),
-    hosts: &["slack.com"],
 };
 
 /// Matrix: an event has at most 64 KiB of JSON, so text and HTML together have 48. The usual homeserver allows a message or an edit
@@ -170,7 +165,6 @@ pub const MATRIX: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 50,
     cadence: cadence(1000, 1000, 6000, 30_000),
-    hosts: &[],
 };
 
 /// E-mail: text and HTML of one mail together. A file is bounded by what a delivery holds.
@@ -183,7 +177,6 @@ pub const EMAIL: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 15,
     cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 0) },
-    hosts: &[],
 };
 
 /// WhatsApp's Cloud API.
@@ -196,7 +189,6 @@ pub const WHATSAPP: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 0,
     cadence: Cadence { edit: NEVER, ..cadence(6000, 6000, 0, 25_000) },
-    hosts: &["graph.facebook.com"],
 };
 
 /// Signal, by the owner's own signal-cli.
@@ -209,7 +201,6 @@ pub const SIGNAL: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 0,
     cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 10_000) },
-    hosts: &[],
 };
 
 /// A webhook: the receiver has no limits but those of one request.
@@ -222,5 +213,4 @@ pub const WEBHOOK: Facts = Facts {
     spans: usize::MAX,
     upload_mib: 0,
     cadence: Cadence { edit: NEVER, ..cadence(0, 0, 0, 0) },
-    hosts: &[],
 };

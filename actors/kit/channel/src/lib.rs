@@ -15,32 +15,34 @@ mod files;
 mod follow;
 mod form;
 mod hooks;
+mod lost;
 mod media_type;
 mod nonce;
 mod pacer;
 mod parse;
 mod plan;
 mod platform;
+mod process;
 mod receive;
 mod render;
 mod rich;
 mod split;
-mod start;
 mod table;
 
 pub use account::Account;
-pub use api::{Api, Lost, REPLY_BOUND, Reply};
+pub use api::{Api, REPLY_BOUND, Reply, percent_encoded, request};
 pub use facts::{
     Cadence, DISCORD, Dialect, EMAIL, Facts, MATRIX, SIGNAL, SLACK, TELEGRAM, Unit, WEBHOOK, WHATSAPP,
 };
 pub use form::form;
 pub use hooks::Hooks;
+pub use lost::{Lost, refused};
 pub use media_type::{LOOKED_AT, media_type};
 pub use nonce::{nonce_of, nonce_text};
 pub use parse::{Links, parse};
 pub use plan::{Attached, MAX_PARTS, Plan, plan};
 pub use platform::{FileAt, Found, Invitation, NoFile, Platform, PollFault, Polled, Pressed};
+pub use process::Process;
 pub use render::{Entity, EntityKind, Rendered, render};
 pub use rich::{Event, Rich, Span, Style};
 pub use split::split;
-pub use start::start;

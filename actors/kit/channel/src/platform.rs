@@ -1,12 +1,14 @@
 //! The interface of a platform: its facts, its form of a piece, and the requests to its servers.
 
+use crate::api::Api;
 use crate::facts::Facts;
 use crate::render::Rendered;
 use ipc_proto::Text;
 use ipc_proto::channel::{
     CURSOR, Claim, Conversation, Finding, Inbound, Link, Missed, Outcome, Piece, Press, PressAnswer, Trouble,
 };
-use kit::Pull;
+use ipc_proto::config::ChannelAccount;
+use kit::{Host, Pull};
 use std::time::Duration;
 
 /// The yield of one poll.
@@ -89,11 +91,18 @@ pub enum Found {
 /// A platform, for one account.
 #[expect(async_fn_in_trait, reason = "an actor's futures stay on its one thread")]
 pub trait Platform: 'static {
+    /// Its process's row.
+    const PROCESS: manifest::Process;
     /// Its facts.
     const FACTS: Facts;
 
+    /// Makes it for an account, with the account's way to the servers.
+    fn make(api: Api, account: &ChannelAccount, host: &Host) -> Self;
+
     /// A text as a piece of this platform.
-    fn piece(&self, rendered: Rendered) -> Piece;
+    fn piece(&self, rendered: Rendered) -> Piece {
+        rendered.into()
+    }
 
     /// The account's own id, once the platform has told it.
     fn own_id(&self) -> Option<Text<128>>;
@@ -139,16 +148,18 @@ pub trait Platform: 'static {
     /// nothing was shown.
     async fn preview(
         &self,
-        conversation: &Conversation,
-        piece: &Piece,
-        edits: Option<&Text<128>>,
-    ) -> Option<Text<128>>;
+        _conversation: &Conversation,
+        _piece: &Piece,
+        _edits: Option<&Text<128>>,
+    ) -> Option<Text<128>> {
+        None
+    }
 
     /// Shows the account as typing, for as long as the facts say.
-    async fn typing(&self, conversation: &Conversation);
+    async fn typing(&self, _conversation: &Conversation) {}
 
     /// Answers a press.
-    async fn answer(&self, id: &str, answer: &PressAnswer);
+    async fn answer(&self, _id: &str, _answer: &PressAnswer) {}
 
     /// Shows the beginning of an answer as a draft; those of one number are one draft. Returns false where it was not shown, and
     /// the beginning is then shown by edits.

@@ -49,6 +49,12 @@ pub(crate) async fn receive<P: Platform>(account: Rc<Account<P>>) {
                 continue;
             }
         };
+        if !opened.reported
+            && let Some(Reported { link, reason, .. }) = connection.reported.take()
+        {
+            // Router has started again since.
+            report(&account, &mut connection.reported, link, &reason, 0).await;
+        }
         match account.platform.poll(opened.cursor.as_ref().map(Text::as_str), connection.is_up).await {
             Ok(polled) => {
                 connection.came_back();

@@ -8,6 +8,8 @@ pub use entities::{Entity, EntityKind};
 
 use crate::facts::{Dialect, Unit};
 use crate::rich::Rich;
+use ipc_proto::Text;
+use ipc_proto::channel::{Body, Piece};
 
 /// The text of one message, as a platform takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +48,17 @@ impl Rendered {
             Self::Text(text) | Self::Entities { text, .. } => unit.count(text),
             Self::Html { text, html } => unit.count(text) + unit.count(html),
         }
+    }
+}
+
+/// The text with its HTML. HTML that is too long is left out: the text stays.
+impl From<Rendered> for Piece {
+    fn from(rendered: Rendered) -> Self {
+        let (text, html) = match rendered {
+            Rendered::Html { text, html } => (text, html),
+            Rendered::Text(text) | Rendered::Entities { text, .. } => (text, String::new()),
+        };
+        Self { body: Body::Text(Text::clip(&text)), markup: Text::new(html).unwrap_or_default() }
     }
 }
 

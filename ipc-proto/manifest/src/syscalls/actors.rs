@@ -201,17 +201,17 @@ pub const FLUSH: Group = Group {
 pub(super) const CREATES: u64 = 0o100 | 0o20_000_000;
 
 /// Accepting on a listener that `agentd` made.
-pub const ACCEPT: Group = Group {
-    name: "accept",
-    why: "its inherited listener, and who is at the other end",
-    calls: &[
-        any("accept4"),
-        only(
-            "getsockopt",
-            &[&[equal(1, SOL_SOCKET), equal(2, SO_PEERCRED)]],
-            "who asks, by the kernel's word",
-        ),
-    ],
+pub const ACCEPT: Group = Group { name: "accept", why: "its inherited listener", calls: &[any("accept4")] };
+
+/// Knowing who is at the other end of a connection to a Unix socket.
+pub const PEER: Group = Group {
+    name: "peer",
+    why: "who asks, by the kernel's word",
+    calls: &[only(
+        "getsockopt",
+        &[&[equal(1, SOL_SOCKET), equal(2, SO_PEERCRED)]],
+        "the other end's user; nothing else of a socket is asked for",
+    )],
 };
 
 /// Serving clients that came over TCP.

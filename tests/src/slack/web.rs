@@ -1,11 +1,8 @@
-//! One request and one reply of HTTP/1.1 on a connection.
+//! The requests of the Web API, with their arguments, and its replies.
 
+use crate::http::{self, Request};
 use serde_json::{Map, Value};
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-
-/// The largest body.
-const BODY: u64 = 52 * 1024 * 1024;
 
 /// A request.
 pub(super) struct Asked {
@@ -44,29 +41,16 @@ pub(super) fn is_upgrade(stream: &TcpStream) -> bool {
 
 /// Reads a request; `None` if the connection ends first.
 pub(super) fn request(stream: &TcpStream) -> Option<Asked> {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    reader.read_line(&mut first).ok()?;
-    let target = first.split(' ').nth(1)?.to_owned();
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let (mut length, mut kind, mut token) = (0, String::new(), String::new());
-    for line in reader.by_ref().lines().map_while(Result::ok).take_while(|line| !line.is_empty()) {
-        let Some((name, value)) = line.split_once(':') else { continue };
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => length = value.trim().parse().ok()?,
-            "content-type" => value.trim().clone_into(&mut kind),
-            "authorization" => value.trim().trim_start_matches("Bearer ").clone_into(&mut token),
-            _ => {}
-        }
-    }
-    let mut body = Vec::new();
-    reader.take(length.min(BODY)).read_to_end(&mut body).ok()?;
-    let arguments = match kind.split(';').next() {
-        Some("application/json") => serde_json::from_slice(&body).unwrap_or(Value::Null),
-        Some("application/x-www-form-urlencoded") => form(&String::from_utf8_lossy(&body)),
+    let request = Request::read(stream)?;
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    let token = request.header("authorization").trim_start_matches("Bearer ").to_owned();
+    let body = &request.body;
+    let arguments = match request.header("content-type").split(';').next() {
+        Some("application/json") => serde_json::from_slice(body).unwrap_or(Value::Null),
+        Some("application/x-www-form-urlencoded") => form(&String::from_utf8_lossy(body)),
         _ => form(query),
     };
-    Some(Asked { path: path.to_owned(), token, arguments, body })
+    Some(Asked { path: path.to_owned(), token, arguments, body: request.body })
 }
 
 /// The fields of a form; each value is a text, or the JSON that it holds.
@@ -97,13 +81,7 @@ fn decoded(text: &str) -> String {
 }
 
 /// Writes a reply. A connection that is gone takes none.
-pub(super) fn reply(mut stream: &TcpStream, reply: &Reply) {
-    let body = reply.document.to_string();
+pub(super) fn reply(stream: &TcpStream, reply: &Reply) {
     let wait = reply.retry_after.map(|seconds| format!("retry-after: {seconds}\r\n")).unwrap_or_default();
-    let head = format!(
-        "HTTP/1.1 {} Status\r\ncontent-type: application/json\r\nconnection: close\r\n{wait}content-length: {}\r\n\r\n",
-        reply.status,
-        body.len()
-    );
-    drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())));
+    http::document(stream, reply.status, &wait, &reply.document);
 }
