@@ -216,6 +216,8 @@ pub struct Gate {
     pub services: BTreeMap<String, Service>,
     /// How memory is searched.
     pub finding: Finding,
+    /// The time zone that agents are told the time in, by its IANA name.
+    pub time_zone: String,
 }
 
 /// `[service.NAME]`: an account of the owner's somewhere, which agents may call without seeing its key.

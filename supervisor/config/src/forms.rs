@@ -52,6 +52,13 @@ pub const ROUTED: Form = Form {
     holds: |text| text.len() <= 128 && text.contains('/'),
 };
 
+/// A time zone.
+pub const TIME_ZONE: Form = Form {
+    valid: "a name of the IANA time zone database, such as `Europe/Berlin` or `UTC`",
+    shown: true,
+    holds: |text| text.len() <= 64 && jiff::tz::TimeZone::get(text).is_ok(),
+};
+
 /// A word of a command line.
 pub const WORD: Form = Form {
     valid: "1 to 1024 bytes of text",

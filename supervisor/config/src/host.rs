@@ -27,6 +27,8 @@ pub struct Host {
     pub own_ids: bool,
     /// Uid and gid of each process.
     pub ids: Ids,
+    /// The time zone by its IANA name; none for the machine's own.
+    pub time_zone: Option<String>,
 }
 
 impl Host {
@@ -69,6 +71,7 @@ impl Host {
             installed: installed.is_some(),
             own_ids,
             ids,
+            time_zone: view.text("time_zone"),
         }
     }
 

@@ -30,6 +30,7 @@ pub mod reference;
 pub mod services;
 pub mod shape;
 pub mod summary;
+pub mod time_zone;
 pub mod tools;
 pub mod users;
 pub mod view;

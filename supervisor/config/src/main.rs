@@ -5,7 +5,7 @@
 use agentd_config::args::{Args, Task, USAGE};
 use agentd_config::plan::{Machine, Plan};
 use agentd_config::summary::Summary;
-use agentd_config::{Source, accounts::Accounts, read, reference};
+use agentd_config::{Source, accounts::Accounts, read, reference, time_zone};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::Uid;
@@ -59,6 +59,7 @@ fn plan(args: &Args) -> Result<(String, Plan), String> {
         state_dir: state_dir.to_string_lossy().into_owned(),
         file: file.map(|file| file.to_string_lossy().into_owned()).unwrap_or_default(),
         accounts: Accounts::read(Path::new("/etc"), Path::new("/proc/self/uid_map")),
+        time_zone: time_zone::of(Path::new("/etc/localtime")),
     };
     let plan = read(&source, &machine).map_err(|report| report.to_string())?;
     Ok((source.name, plan))

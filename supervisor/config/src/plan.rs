@@ -44,6 +44,8 @@ pub struct Machine {
     pub file: String,
     /// The ids in use on the machine.
     pub accounts: Accounts,
+    /// The machine's time zone by its IANA name.
+    pub time_zone: String,
 }
 
 /// The reason why a checked configuration could not be written.
@@ -105,6 +107,8 @@ pub struct Plan {
     pub state_dir: String,
     /// The file, for messages that name it.
     pub file: String,
+    /// The time zone that agents are told the time in, by its IANA name.
+    pub time_zone: String,
 }
 
 impl Plan {
@@ -112,6 +116,7 @@ impl Plan {
     #[must_use]
     pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
         let host = Host::resolve(file, machine.root, &machine.accounts, problems);
+        let time_zone = host.time_zone.clone().unwrap_or_else(|| machine.time_zone.clone());
         let audit = audit::resolve(file, problems);
         let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
@@ -170,6 +175,7 @@ impl Plan {
             channels,
             state_dir,
             file: machine.file.clone(),
+            time_zone,
         }
     }
 
@@ -266,6 +272,7 @@ impl Plan {
             relay: self.relay,
             services: self.services.clone(),
             finding: self.finding.clone(),
+            time_zone: self.time_zone.clone(),
         }
     }
 

@@ -21,6 +21,7 @@ use ipc_proto::router::RouterClient;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
 use ipc_proto::web::WebClient;
+use jiff::tz::TimeZone;
 use kit::Link;
 use manifest::command::Room;
 use policy::{Catalogue, Engine};
@@ -42,6 +43,8 @@ pub(crate) struct Settings {
     pub(crate) policy: config::Policy,
     pub(crate) services: BTreeMap<String, config::Service>,
     pub(crate) finding: config::Finding,
+    /// The time zone that agents are told the time in.
+    pub(crate) time_zone: TimeZone,
 }
 
 /// The context that all connections share. Each request clones it several times, so it is one pointer.
@@ -110,6 +113,7 @@ impl GateContext {
                 policy: opened.config.policy,
                 services: opened.config.services,
                 finding: opened.config.finding,
+                time_zone: TimeZone::get(&opened.config.time_zone).unwrap_or(TimeZone::UTC),
             },
             catalogue: opened.catalogue,
             engine: RwLock::new(opened.policies.engine()),

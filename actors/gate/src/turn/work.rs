@@ -31,7 +31,7 @@ pub(crate) fn work_of(
     };
     Work {
         task: context.turn.task.clone(),
-        prompt: Text::clip(&prompt(context)),
+        prompt: Text::clip(&prompt(gate, context)),
         messages: List::clip(history.chain(recalled).chain([message]).chain(replayed)),
         tools: tools(gate, context),
         tool_calls: limits.tool_calls.saturating_sub(context.calls.asked().saturating_sub(again)),
@@ -45,7 +45,7 @@ pub(crate) fn work_of(
 
 /// The prompt. It changes from its end: first what stays while the configuration does, then the canary and the time, which are of this
 /// turn, so that a provider's cache of its beginning stays valid.
-fn prompt(context: &TurnContext) -> String {
+fn prompt(gate: &GateContext, context: &TurnContext) -> String {
     let (agent, version) = (&context.turn.agent, env!("CARGO_PKG_VERSION"));
     let tools = match (context.engine(), context.agent.tools.as_slice()) {
         (Some(_), _) => String::new(),
@@ -56,7 +56,7 @@ fn prompt(context: &TurnContext) -> String {
         "Your name is {agent}, on Cordon {version}.{tools}\n{}\n\n{}\n{}\n",
         context.agent.prompt,
         context.session.canary,
-        today::sentence(kit::now_ms())
+        today::sentence(kit::now_ms(), &gate.settings.time_zone)
     )
 }
 

@@ -1,8 +1,9 @@
 //! The keys of `version`, `[host]` and `[log]`. It holds no logic.
 
 use super::{ACTORS, ALL, Key, LAST_BASE, LEVELS, VERSION};
+use crate::forms::TIME_ZONE;
 use crate::kind::{Kind, Preset};
-use manifest::Process::Agentd;
+use manifest::Process::{Agentd, Gate};
 use manifest::settings;
 
 /// The keys.
@@ -23,6 +24,14 @@ pub(super) const KEYS: &[Key] = &[
                 has its own uid. `user`: agentd runs as an ordinary user, with user namespaces. `flat`: no namespaces; \
                 it gives up what they protect, so it must be set explicitly. `auto`: `system` as root, else `user`. In \
                 a mode whose layers the kernel does not grant, the host refuses to start.",
+    },
+    Key {
+        path: "host.time_zone",
+        kind: Kind::Text(&TIME_ZONE),
+        preset: Preset::Nothing,
+        seen_by: &[Gate],
+        means: "The time zone in which agents are told the time. Without it, this machine's own: that of `/etc/localtime`, \
+                else UTC. Budgets are counted in UTC.",
     },
     Key {
         path: "host.uid_base",

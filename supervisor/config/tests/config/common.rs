@@ -15,6 +15,7 @@ pub(crate) fn machine() -> Machine {
         state_dir: "/var/lib/cordon".to_owned(),
         file: "/etc/cordon/cordon.toml".to_owned(),
         accounts: Accounts::default(),
+        time_zone: "UTC".to_owned(),
     }
 }
 

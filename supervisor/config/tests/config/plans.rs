@@ -311,6 +311,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
     let provider = "provider.q = { base_url = 'https://a.b', models.m = {} }\n";
     let cases = [
         ("host.mode", "host.mode = 'flat'"),
+        ("host.time_zone", "host.time_zone = 'Europe/Berlin'"),
         ("host.uid_base", "host.uid_base = 900000"),
         ("host.runner_slots", "host.runner_slots = 9"),
         ("log.levels.PROCESS", "log.levels.audit = 'debug'"),

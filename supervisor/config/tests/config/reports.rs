@@ -21,7 +21,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
     all(&[
         (
             "[host]\nmoed = 'auto'",
-            "2: host.moed: unknown key, nearest is mode; valid: mode, uid_base, runner_slots, disk_reserve, inode_reserve, warm_runners",
+            "2: host.moed: unknown key, nearest is mode; valid: mode, time_zone, uid_base, runner_slots, disk_reserve, inode_reserve, warm_runners",
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
