@@ -15,7 +15,7 @@ BUILT := target/release
 # An agentctl that runs here and prints the completions; not the built one where that is of another architecture.
 COMPLETER ?= $(BUILT)/agentctl
 UNITS := $(PREFIX)/lib/systemd/system
-SERVICES := cordon.service cordon-forward.service cordon-alert.service cordon-cred@.service
+SERVICES := cordon.service cordon-forward.service cordon-alert.service cordon-cred@.service cordon-tunnel@.service
 MANUALS := $(notdir $(wildcard deploy/man/*))
 COMPLETIONS := bash-completion/completions/agentctl zsh/vendor-completions/_agentctl fish/vendor_completions.d/agentctl.fish
 PLUGINS := $(shell cd deploy/plugins && find . -type f | sort)
@@ -38,6 +38,7 @@ release:
 check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	$(CARGO) clippy --workspace --test matrix --quiet -- -D warnings
 	$(MAKE) --no-print-directory deny
 	$(CARGO) test --quiet --workspace --test style
 	@if command -v promtool >/dev/null; then $(MAKE) --no-print-directory rules; fi
@@ -68,7 +69,7 @@ test-confined: build ## mode system: needs root, and fails without
 recipes: ## the recipe of an actor, followed in a copy of the tree; builds all programs once more
 	tests/recipes/actor.py
 
-conformance: build ## official SDKs and coding agents, from their registries, against a host; needs python3, node and npm
+conformance: build ## official SDKs, coding agents and clients of messengers, from their registries; needs python3, node and npm
 	PROGRAMS=target/debug tests/conformance/run
 
 # Unoptimised, and without the sentence model and the tests: what a first look needs and `make test` uses again.

@@ -3,8 +3,8 @@
 use crate::arguments::text;
 use crate::commands::{
     agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events, hook,
-    inspect, key, logs, mcp, memory, message, model, pairing, policy, queue, redteam, report, run, sandbox,
-    scan, session, setup, steer, user, web, workspace,
+    inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report, run,
+    sandbox, scan, session, setup, steer, tunnel, user, web, workspace,
 };
 use crate::failure::USAGE;
 use crate::out::Out;
@@ -114,9 +114,15 @@ pub(crate) enum Command {
     /// Channels: accounts of messengers by which people reach the host
     #[command(subcommand)]
     Channel(channel::Channel),
+    /// The way in for hooks from outside: a tunnel of a vendor's, or an address of your own
+    #[command(subcommand)]
+    Tunnel(tunnel::Tunnel),
     /// People who asked by a messenger to be admitted
     #[command(subcommand)]
     Pairing(pairing::Pairing),
+    /// The requests that programs in jails sent out
+    #[command(subcommand)]
+    Net(net::Net),
     /// List and show agents
     #[command(subcommand)]
     Agent(agents::Agent),

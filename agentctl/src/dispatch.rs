@@ -4,14 +4,13 @@ use crate::app::{App, Outcome};
 use crate::cli::{Cli, Command};
 use crate::commands::{
     agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor, events,
-    hook, inspect, key, logs, mcp, memory, message, model, pairing, policy, queue, redteam, report, restart,
-    rows, run, sandbox, scan, session, setup, status, steer, user, web, workspace,
+    hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report,
+    restart, rows, run, sandbox, scan, session, setup, status, steer, tunnel, user, web, workspace,
 };
 use agents::Agent;
 use clap::CommandFactory;
 use sandbox::Sandbox;
 use session::Session;
-use workspace::Workspace;
 
 /// Runs the command.
 pub(crate) async fn run(app: &App, command: Command) -> Outcome {
@@ -42,18 +41,13 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Message(command) => message::run(app, command).await,
         Command::User(command) => user::run(app, command).await,
         Command::Channel(command) => channel::run(app, command).await,
+        Command::Tunnel(command) => tunnel::run(app, command).await,
+        Command::Net(command) => net::run(app, command).await,
         Command::Pairing(command) => pairing::run(app, command).await,
         Command::Agent(Agent::List) => agents::agents(app).await,
         Command::Agent(Agent::Show { name }) => agents::agent(app, name).await,
         Command::Model(command) => model::run(app, command).await,
-        Command::Workspace(Workspace::List) => workspace::list(app).await,
-        Command::Workspace(Workspace::Get { session, path, raw }) => {
-            workspace::get(app, session, path, raw).await
-        }
-        Command::Workspace(Workspace::Put { session, path, file }) => {
-            workspace::put(app, session, path, file).await
-        }
-        Command::Workspace(Workspace::Remove { id }) => workspace::remove(app, id).await,
+        Command::Workspace(command) => workspace::run(app, command).await,
         Command::Memory(command) => memory::run(app, command).await,
         Command::Hook(arguments) => hook::hook(app, arguments).await,
         Command::Mcp(arguments) => mcp::mcp(app, arguments).await,

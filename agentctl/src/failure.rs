@@ -4,6 +4,7 @@
 
 pub(crate) mod backup;
 mod kinds;
+pub(crate) mod tunnel;
 
 use backup::{Broken, Fault};
 use ipc_proto::bounded::TooLong;
@@ -12,6 +13,7 @@ use ipc_proto::gate::RelayError;
 use ipc_proto::router::RouterError;
 use std::io;
 use std::path::{Path, PathBuf};
+use tunnel::TunnelFault;
 
 /// The arguments are wrong.
 pub(crate) const USAGE: u8 = 64;
@@ -241,6 +243,9 @@ pub(crate) enum Failure {
     /// A backup cannot be made, verified or restored.
     #[error("{0}")]
     Backup(#[from] Broken),
+    /// A tunnel cannot be opened, closed or run.
+    #[error("{0}")]
+    Tunnel(#[from] TunnelFault),
     /// Interrupted twice, before the turn's end was seen.
     #[error("interrupted; the turn was asked to stop; see agentctl message list for its end")]
     Interrupted,
@@ -290,6 +295,7 @@ impl Failure {
             Self::Turn { kind, .. } => kind,
             Self::OtherLog { .. } => "other_log",
             Self::Backup(broken) => broken.fault.kind(),
+            Self::Tunnel(fault) => fault.kind(),
             Self::Interrupted => "interrupted",
             Self::Output(_) => "output",
             Self::Runtime(_) => "runtime",
@@ -314,6 +320,7 @@ impl Failure {
             ) => NOT_ALLOWED,
             Self::Configuration(_) => CONFIGURATION,
             Self::Undelivered { cause, .. } => cause.exit(),
+            Self::Tunnel(fault) => fault.exit(),
             Self::Interrupted | Self::Backup(Broken { fault: Fault::Interrupted, .. }) => 130,
             _ => 1,
         }

@@ -8,21 +8,19 @@ use rustyline::history::FileHistory;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// The prompt.
-const PROMPT: &str = "cordon> ";
-
 /// The prompt with its history.
 pub(crate) struct Prompt {
+    text: String,
     editor: Editor<(), FileHistory>,
     history: Option<PathBuf>,
 }
 
 impl Prompt {
-    /// With the history kept in `file`, else in the user's state folder; the last `size` lines are kept.
+    /// With this text before each line, and the history kept in `file`, else in the user's state folder; the last `size` lines are kept.
     ///
     /// # Errors
     /// The terminal cannot be used.
-    pub(crate) fn new(file: Option<PathBuf>, size: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(text: String, file: Option<PathBuf>, size: usize) -> Result<Self, Failure> {
         let config = rustyline::Config::builder().max_history_size(size).map_err(terminal)?;
         let config = config.auto_add_history(true).build();
         let mut editor = Editor::with_config(config).map_err(terminal)?;
@@ -31,7 +29,7 @@ impl Prompt {
             // The first chat of a user has no history yet.
             let _ = editor.load_history(path);
         }
-        Ok(Self { editor, history })
+        Ok(Self { text, editor, history })
     }
 
     /// The next line that says something; none at the end of input.
@@ -40,7 +38,7 @@ impl Prompt {
     /// The terminal cannot be used.
     pub(crate) fn line(&mut self) -> Result<Option<String>, Failure> {
         loop {
-            match self.editor.readline(PROMPT) {
+            match self.editor.readline(&self.text) {
                 Ok(line) if line.trim().is_empty() => {}
                 Ok(line) => return Ok(Some(line)),
                 Err(ReadlineError::Interrupted) => {}

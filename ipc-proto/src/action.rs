@@ -56,6 +56,10 @@ pub enum Action {
     ToolDecided,
     /// A tool call ended.
     ToolEnded,
+    /// Requests of a jail to a host were decided on; the subject is the verb and the host.
+    NetworkDecided,
+    /// A jail's requests to a host, counted at the end of its turn; `bytes` came in.
+    NetworkUsed,
     /// A session's label was raised.
     LabelRaised,
     /// An answer was released to its receiver.
@@ -214,6 +218,8 @@ impl Action {
             | Self::UsageDisbelieved
             | Self::ToolDecided
             | Self::ToolEnded
+            | Self::NetworkDecided
+            | Self::NetworkUsed
             | Self::PlanLocked
             | Self::ApprovalAsked
             | Self::ApprovalAnswered => Category::Tool,

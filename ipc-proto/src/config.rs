@@ -74,6 +74,9 @@ pub struct Dialer {
     pub loopback_hosts: Vec<String>,
     /// `host:port` that web may reach although not public: `[web] private_hosts`.
     pub web_private_hosts: Vec<String>,
+    /// `host:port` that egress may reach although not public: `[egress] private_hosts`.
+    #[serde(default)]
+    pub egress_private_hosts: Vec<String>,
     /// `host:port` that credproxy may reach although not public, over TLS alone: `[credproxy] private_hosts`.
     #[serde(default)]
     pub credproxy_private_hosts: Vec<String>,
@@ -196,6 +199,38 @@ pub struct Agent {
     pub sees: bool,
     /// The program that answers in place of the host's own loop.
     pub engine: Option<crate::engine::Engine>,
+    /// The way out of its jails; none without one.
+    pub network: Option<Network>,
+}
+
+/// `[agent.NAME.network]`: the way out of an agent's jails.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// The origins that need no question.
+    pub allow: Vec<Allowed>,
+}
+
+/// An origin that programs in a jail may reach without a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allowed {
+    /// The host; a leading `*.` stands for any number of labels.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// True if requests that send may go there as well.
+    pub sends: bool,
+    /// True of a registry of packages: requests with a query are not meant.
+    pub packages: bool,
+}
+
+/// `[egress]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Egress {
+    /// Certificate authorities that are believed besides the public ones, in PEM.
+    pub authorities: String,
 }
 
 /// The configuration of `gate`.
@@ -218,6 +253,8 @@ pub struct Gate {
     pub finding: Finding,
     /// The time zone that agents are told the time in, by its IANA name.
     pub time_zone: String,
+    /// `host:port` that jails may reach although not public: `[egress] private_hosts`.
+    pub egress_private_hosts: Vec<String>,
 }
 
 /// `[service.NAME]`: an account of the owner's somewhere, which agents may call without seeing its key.

@@ -119,7 +119,7 @@ pub enum DialError {
     NotAllowed,
     /// Some address of the name is not public.
     #[error(
-        "the name resolves to an address that is not public; name the host in [web] or [credproxy] private_hosts if it is meant"
+        "the name resolves to an address that is not public; name the host in [web], [egress] or [credproxy] private_hosts if it is meant"
     )]
     NotPublic,
     /// Some address of the name is this machine's own, or on a network that it is attached to.

@@ -16,6 +16,7 @@ pub mod control;
 pub mod credproxy;
 pub mod curator;
 pub mod dialer;
+pub mod egress;
 pub mod embedder;
 pub mod engine;
 pub mod fault;
@@ -63,4 +64,4 @@ pub fn numbered_methods(process: Process) -> impl Iterator<Item = &'static Metho
 
 /// The version of everything in this crate: the first frame of every connection carries it, and a peer of
 /// another version is told so. The codec is positional, so any change of a type or of a method's order counts.
-pub const PROTOCOL_VERSION: u32 = 11;
+pub const PROTOCOL_VERSION: u32 = 12;

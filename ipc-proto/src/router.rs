@@ -101,6 +101,9 @@ service! {
         [idempotent, 2304, 15]
         async fn send_file(turn: TurnId, call: CallId, name: Text<255>, caption: Text<CAPTION>, bytes: Blob<SENT_BYTES>)
             -> Result<(), RouterError>;
+        /// Uses up a person's approval of an act of a turn that is no step of its transcript, once.
+        [idempotent, 2, 15]
+        async fn claim(turn: TurnId, id: ApprovalId, call: CallId) -> Result<(), RouterError>;
         /// The current labels of a turn's session and of its workspace.
         [idempotent, 16, 10]
         async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;

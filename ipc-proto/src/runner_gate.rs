@@ -2,6 +2,7 @@
 //! and the descriptor that it asks over identifies its turn.
 
 use crate::channel::{FILE_PIECE, FILES, InboxFile, SENT_BYTES};
+use crate::egress::{self, EgressError, ReplyId};
 use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
@@ -35,6 +36,8 @@ pub struct Work {
     pub engine: Option<Box<engine::Work>>,
     /// Files of the message, which go into the workspace first.
     pub files: List<InboxFile, FILES>,
+    /// Programs in the jail have a way out.
+    pub network: bool,
 }
 
 /// The parts of a model's answer that a runner receives. Text is not among them: the gate has it and gives it to the
@@ -125,6 +128,37 @@ pub enum GateError {
     Down(Name),
 }
 
+/// Why a request of a program in the jail was not sent on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum NetworkError {
+    /// A person is asked whether it may go there; the same request is to be made again.
+    #[error("a person is asked whether this may go out; wait for the answer")]
+    Asking,
+    /// It may not go there.
+    #[error("{host}: {rule}; {next}")]
+    Refused {
+        /// The host and port.
+        host: Text<260>,
+        /// The rule.
+        rule: Text<512>,
+        /// The next step.
+        next: Text<512>,
+    },
+    /// A bound is reached.
+    #[error("{what}: the bound of {limit} is reached; wait, or {next}")]
+    Bound {
+        /// The bound.
+        what: Name,
+        /// Its value.
+        limit: u64,
+        /// The next step.
+        next: Text<128>,
+    },
+    /// It was let out and failed.
+    #[error("{0}")]
+    Egress(EgressError),
+}
+
 service! {
     /// The gate's interface for runners.
     pub trait RunnerGate {
@@ -174,6 +208,17 @@ service! {
         /// The person's input, from number `from` on; waits up to 20 s for the first.
         [idempotent + wait, 1100, 30]
         async fn run_input(from: u64) -> Result<Input, GateError>;
+        // For a runner with a way out.
+        /// Sends a request of a program in the jail out, if it may go there, and gives the head of the reply. Waits up to 20 s
+        /// for a person who is asked.
+        [once, 8448, 100]
+        async fn net_request(request: egress::Request) -> Result<egress::Head, NetworkError>;
+        /// The next piece of a reply.
+        [once, 80, 80]
+        async fn net_next(reply: ReplyId) -> Result<egress::Piece, NetworkError>;
+        /// Lets a reply go that nobody waits for.
+        [idempotent, 4, 10]
+        async fn net_close(reply: ReplyId) -> ();
         // For a runner whose program is an engine.
         /// Passes on the engine's events, in order.
         [once, 2560, 60]

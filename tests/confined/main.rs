@@ -15,6 +15,8 @@ mod rebound;
 #[cfg(test)]
 mod systemd;
 #[cfg(test)]
+mod tunnel;
+#[cfg(test)]
 mod two_users;
 #[cfg(test)]
 mod user_unit;

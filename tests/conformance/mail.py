@@ -2,24 +2,23 @@
 
 mail.py PROGRAMS FOLDER: as root, in a network namespace of its own or on a machine whose ports 18143 to 18526 are free."""
 
+import base64
 import email
+import hashlib
 import json
 import os
 import pathlib
 import random
-import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 
-import mail_servers
+from host import Failed, Host, expect, wait
 from mail_servers import FAILED, IMAP, PASSWORD, SUBMISSION, Servers
 
 PROGRAMS, AT = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 BETWEEN = 18466
-PATIENCE = 60
 AGAIN = 6  # deaths of the process while mail comes
 
 
@@ -34,7 +33,11 @@ class Between:
     def accept(self):
         while True:
             ours, _ = self.listener.accept()
-            theirs = socket.create_connection(("127.0.0.1", SUBMISSION))
+            try:
+                theirs = socket.create_connection(("127.0.0.1", SUBMISSION))
+            except OSError:
+                ours.close()
+                continue
             mailed = threading.Event()
             threading.Thread(target=self.carry, args=(ours, theirs, mailed, True), daemon=True).start()
             threading.Thread(target=self.carry, args=(theirs, ours, mailed, False), daemon=True).start()
@@ -55,64 +58,6 @@ class Between:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-
-
-class Host:
-    """A host with its state in a folder."""
-
-    def __init__(self, config):
-        self.log = open(AT / "log", "ab")
-        self.run = [PROGRAMS / "agentd", "run", "--state-dir", AT / "state", "--runtime-dir", AT / "run", "--config", config]
-        self.start()
-
-    def start(self):
-        self.child = subprocess.Popen(self.run, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
-        wait("the host is ready", lambda: self.ask("status").get("host", {}).get("state") == "ready")
-
-    def stop(self):
-        self.child.send_signal(signal.SIGTERM)
-        self.child.wait(30)
-
-    def ask(self, *words, said=""):
-        words = [PROGRAMS / "agentctl", "--socket", AT / "run/control.sock", "--json", *words]
-        done = subprocess.run(words, input=said, capture_output=True, text=True)
-        try:
-            return json.loads(done.stdout)
-        except ValueError:
-            return {}
-
-    def messages(self):
-        """The messages that came by mail, newest first."""
-        return self.ask("message", "list", "--channel", "email:post").get("messages", [])
-
-    def states(self):
-        """The states of the deliveries of each message, newest first."""
-        shown = [self.ask("message", "show", message["id"])["message"] for message in self.messages()]
-        return [[delivery["state"] for delivery in message.get("deliveries", [])] for message in shown]
-
-    def kill(self, name):
-        for process in self.ask("status").get("processes", []):
-            if process["name"] == name and process["pid"]:
-                os.kill(process["pid"], signal.SIGKILL)
-
-
-def failed(why):
-    print(f"--- {why}; the servers' logs ---\n{servers.log()}", file=sys.stderr)
-    print("--- the host's log ---\n" + (AT / "log").read_text()[-6000:], file=sys.stderr)
-    sys.exit(1)
-
-
-def wait(what, so):
-    until = time.monotonic() + PATIENCE
-    while not so():
-        if time.monotonic() > until:
-            failed(f"waited in vain: {what}")
-        time.sleep(0.1)
-
-
-def expect(what, so):
-    if not so:
-        failed(f"it is not so: {what}")
 
 
 def answers():
@@ -146,19 +91,18 @@ def linked():
     hosts = f'["127.0.0.1:{IMAP}", "127.0.0.1:{BETWEEN}"]'
     config.write_text(f'[credproxy]\nprivate_hosts = {hosts}\n[agent.default]\nmodel = "scripted/mail"\n')
     roots = AT / "state/credproxy/extra-roots.pem"
-    host = Host(config)
+    host = Host(PROGRAMS, AT, config, "email:post")
     added = host.ask(
         "channel", "add", "email", "post", "--address", "agent@own.test", "--imap", f"imap://127.0.0.1:{IMAP}", "--smtp",
         f"smtps://127.0.0.1:{BETWEEN}", "--authserv", "mx.own.test", "--config", config, said=PASSWORD + "\n")
     if not added.get("ok"):
-        failed(f"the account is not added: {added}")
+        raise Failed(f"the account is not added: {added}")
     host.stop()
     roots.write_bytes((AT / "servers/ca.pem").read_bytes())
     os.chmod(roots, 0o644)
     host.start()
-    (AT / "state/model/scripts/mail").write_text(json.dumps({"pieces": [{"text": "**It is noon**, see https://a.example/"}]}))
-    os.chmod(AT / "state/model/scripts/mail", 0o644)
-    wait("the account is up", lambda: host.ask("channel", "show", "post").get("channel", {}).get("link") == "up")
+    host.answers("mail", "**It is noon**, see https://a.example/")
+    wait("the account is up", host.is_up)
     # What is in the mailbox before its first position is old: the position is durable a moment after the account is up.
     time.sleep(1)
     write("/link " + added["link"])
@@ -222,7 +166,7 @@ def killed(host):
         names.append(write("And in between?"))
         time.sleep(random.uniform(0, 0.8))
         host.kill("channel@email")
-        wait("it is back", lambda: host.ask("channel", "show", "post").get("channel", {}).get("link") == "up")
+        wait("it is back", host.is_up)
     settled = {"sent", "unknown"}
     wait("every answer has an outcome", lambda: len(host.messages()) == before + AGAIN and all(
         states and set(states) <= settled for states in host.states()[:AGAIN]))
@@ -262,18 +206,40 @@ def cut(host):
     print("ok a line that is lost behind the end of a mail leaves it unknown, and the next answer tells")
 
 
+def files(host):
+    table = b"a,b\n1,2\n" * 1000
+    digest = hashlib.sha256(table).hexdigest()
+    part = f'--b\nContent-Disposition: attachment; filename="../t.csv"\nContent-Transfer-Encoding: base64\n\n{base64.encodebytes(table).decode()}'
+    answered(write(f"--b\n\nSee the table.\n{part}--b--", "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n"))
+    shown = json.dumps(host.ask("message", "show", host.messages()[0]["id"]))
+    expect("it is in the inbox", f"/workspace/inbox/{digest}/t.csv" in shown)
+    calls = [("write", {"path": "t.csv", "content": table.decode()}), ("send_file", {"path": "t.csv", "sha256": digest})]
+    lines = [json.dumps({"pieces": [{"call": {"tool": tool, "args": args}}]}) for tool, args in calls]
+    (AT / "state/model/scripts/mail").write_text("\n".join([*lines, json.dumps({"pieces": [{"text": "There."}]})]))
+    name = write("And yours?")
+
+    def sent():
+        for question in host.ask("approvals", "list").get("approvals", []):
+            host.ask("approvals", "approve", question["id"], "--yes")
+        parts = [part for mail in answers().get(name, []) for part in mail.walk()]
+        return [part.get_payload(decode=True) for part in parts if part.get_filename() == "t.csv"] == [table]
+
+    wait("a file arrives", sent)
+    print("ok a file comes into the inbox, and one of the agent arrives")
+
+
 AT.mkdir(exist_ok=True)
 (AT / "servers").mkdir()
 servers = Servers(AT / "servers")
-host = None
 try:
     between = Between()
     host = linked()
-    for part in (plain, strangers, renumbered, killed, limited, cut):
+    for part in (plain, strangers, renumbered, killed, limited, cut, files):
         part(host)
     secret = any(PASSWORD in text for text in ((AT / "log").read_text(), json.dumps(host.ask("audit", "query", "--from", "0"))))
     expect("the password is in no log and not on the record", not secret)
+except Failed as why:
+    print(f"--- {why}; the servers' logs ---\n{servers.log()}", file=sys.stderr)
+    sys.exit("--- the host's log ---\n" + (AT / "log").read_text()[-6000:])
 finally:
-    if host:
-        host.stop()
     servers.stop()

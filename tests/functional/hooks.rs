@@ -21,7 +21,7 @@ fn secret() -> String {
     format!("whsec_{}", STANDARD.encode(KEY))
 }
 
-fn hmac(key: &[u8], bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn hmac(key: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
     mac.update(bytes);
     mac.finalize().into_bytes().to_vec()
@@ -97,7 +97,7 @@ impl Hooked {
     }
 }
 
-fn client() -> reqwest::blocking::Client {
+pub(crate) fn client() -> reqwest::blocking::Client {
     reqwest::blocking::Client::builder().no_proxy().build().unwrap()
 }
 

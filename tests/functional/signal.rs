@@ -1,5 +1,7 @@
 //! An account of Signal, against a server that stands for the HTTP daemon of signal-cli: its stream of events and its JSON-RPC.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::net::TcpStream;
@@ -7,24 +9,28 @@ use std::sync::{Arc, Mutex};
 use tests::{Host, Setup, http};
 
 /// The service ids of the owner, of somebody whom nobody knows, and of the account.
-const ANN: &str = "7ccae375-cd51-4c82-8b1e-7be3280aa485";
-const EVE: &str = "99999999-cd51-4c82-8b1e-7be3280aa485";
+pub(crate) const ANN: &str = "7ccae375-cd51-4c82-8b1e-7be3280aa485";
+pub(crate) const EVE: &str = "99999999-cd51-4c82-8b1e-7be3280aa485";
 const OWN: &str = "11111111-cd51-4c82-8b1e-7be3280aa485";
 
 #[derive(Default)]
 struct State {
     streams: Vec<TcpStream>,
     sent: Vec<Value>,
+    /// Files, by their ids.
+    files: Vec<Vec<u8>>,
+    /// Requests for them.
+    asked: usize,
 }
 
 /// The daemon; it ends with the test.
-struct Daemon {
+pub(crate) struct Daemon {
     port: u16,
     state: Arc<Mutex<State>>,
 }
 
 impl Daemon {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let (listener, port) = http::listener();
         let state = Arc::<Mutex<State>>::default();
         let serving = Arc::clone(&state);
@@ -33,7 +39,7 @@ impl Daemon {
     }
 
     /// A host with the account `main`, whose owner is `ann`.
-    fn host(&self, keys: &str) -> Host {
+    pub(crate) fn host(&self, keys: &str) -> Host {
         let port = self.port;
         let config = format!(
             "[credproxy]\nplain_http = [\"127.0.0.1:{port}\"]\n[agent.default]\nmodel = \"scripted/answers\"\n\
@@ -47,7 +53,7 @@ impl Daemon {
     }
 
     /// Sends an event to whoever reads the stream.
-    fn event(&self, envelope: &Value) {
+    pub(crate) fn event(&self, envelope: &Value) {
         let event = format!("event:receive\ndata:{}\n\n", json!({ "envelope": envelope, "account": "+46" }));
         let mut state = self.state.lock().unwrap();
         state.streams.retain_mut(|stream| stream.write_all(event.as_bytes()).is_ok());
@@ -64,8 +70,20 @@ impl Daemon {
         }
     }
 
-    fn sent(&self) -> Vec<Value> {
+    pub(crate) fn sent(&self) -> Vec<Value> {
         self.state.lock().unwrap().sent.clone()
+    }
+
+    /// Keeps a file that a person sends. Returns its id.
+    pub(crate) fn keep(&self, bytes: &[u8]) -> String {
+        let mut state = self.state.lock().unwrap();
+        state.files.push(bytes.to_vec());
+        format!("{}.bin", state.files.len() - 1)
+    }
+
+    /// The number of requests for files.
+    pub(crate) fn asked(&self) -> usize {
+        self.state.lock().unwrap().asked
     }
 }
 
@@ -85,6 +103,13 @@ fn serve(state: &Mutex<State>, mut stream: TcpStream) {
             let mut state = state.lock().unwrap();
             state.sent.push(call["params"].clone());
             json!({ "timestamp": 1000 + state.sent.len(), "results": [{ "type": "SUCCESS" }] })
+        }
+        Some("getAttachment") => {
+            let mut state = state.lock().unwrap();
+            state.asked += 1;
+            let number = call["params"]["id"].as_str().and_then(|id| id.strip_suffix(".bin")?.parse().ok());
+            let file = number.and_then(|number: usize| state.files.get(number));
+            json!({ "data": STANDARD.encode(file.map_or(&[][..], Vec::as_slice)) })
         }
         _ => json!({}),
     };

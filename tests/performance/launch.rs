@@ -7,12 +7,15 @@ use crate::jailed::{Jailed, Jails};
 use crate::rivals;
 use crate::spread::Samples;
 use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
+use ipc_proto::egress;
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES, Task};
-use ipc_proto::runner_gate::{CompletionState, Ending, FRAME_BOUND, GateError, RunnerGate, Work};
+use ipc_proto::runner_gate::{
+    CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGate, Work,
+};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use manifest::Process;
@@ -255,6 +258,7 @@ impl RunnerGate for OneFile {
             tool_ms: List::default(),
             engine: None,
             files: List::default(),
+            network: false,
         })
     }
 
@@ -321,6 +325,16 @@ impl RunnerGate for OneFile {
     async fn run_input(self, _: Context, _: u64) -> Result<Input, GateError> {
         Err(NOTHING_ELSE)
     }
+
+    async fn net_request(self, _: Context, _: egress::Request) -> Result<egress::Head, NetworkError> {
+        Err(NetworkError::Asking)
+    }
+
+    async fn net_next(self, _: Context, _: egress::ReplyId) -> Result<egress::Piece, NetworkError> {
+        Err(NetworkError::Asking)
+    }
+
+    async fn net_close(self, _: Context, _: egress::ReplyId) {}
 
     async fn engine(self, _: Context, _: List<EngineEvent, 64>) -> Result<(), GateError> {
         Err(NOTHING_ELSE)

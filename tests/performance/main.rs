@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
 mod call;
+mod channels;
 mod client;
 mod figure;
 mod finding;
@@ -46,6 +47,7 @@ const SETS: &[Set] = &[
     ("record", record::measure),
     ("queued", queued::measure),
     ("turn", turn::measure),
+    ("channels", channels::measure),
     ("healing", healing::measure),
     ("finding", finding::measure),
     ("remembering", remembering::measure),

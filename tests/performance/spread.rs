@@ -39,6 +39,18 @@ impl Samples {
         Self(self.0.iter().zip(&other.0).map(|(one, another)| one + another).collect())
     }
 
+    /// A single measurement.
+    pub(crate) fn one(value: f64) -> Self {
+        Self(vec![value])
+    }
+
+    /// By how much the median and the 99th percentile are over those of another set.
+    pub(crate) fn over(&self, other: &Self) -> (f64, f64) {
+        let none = || (f64::NAN, f64::NAN);
+        let both = self.spread().zip(other.spread());
+        both.map_or_else(none, |(one, other)| (one.p50 - other.p50, one.p99 - other.p99))
+    }
+
     /// `None` without a measurement.
     pub(crate) fn spread(&self) -> Option<Spread> {
         let mut sorted = self.0.clone();

@@ -128,9 +128,13 @@ fn hook(host: &Host) {
 fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
     let upstream = Upstream::start("a page");
     let config = format!(
-        "[memory]\nembedder = \"local\"\n[web]\nprivate_hosts = [\"127.0.0.1:{}\"]\n[agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
+        "[memory]\nembedder = \"local\"\n[web]\nprivate_hosts = [\"127.0.0.1:{0}\"]\n[egress]\nprivate_hosts = [\"127.0.0.1:{0}\"]\n\
+         [agent.default]\nmodel = \"scripted/it\"\nprofile = \"power-user\"\n",
         upstream.port
     );
+    // By the proxy of the jail, which programs do not ask for addresses of loopback by themselves.
+    let fetch = format!("curl -sf --noproxy none.example -x http://127.0.0.1:7081 {}", upstream.url("/page"));
+    let place = format!("127.0.0.1:{}", upstream.port);
     let seen = rare::recorded(Setup::default().config(&config).every_process(), |host| {
         tools(host, &upstream);
         people(host);
@@ -143,6 +147,8 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
         let ran = host.ctl(&["sandbox", "run", "--session", "s", "--", "bash", "-c", SCRIPT]);
         assert!(ran.status.code().is_some(), "{ran:?}");
         let ran = host.ctl(&["run", "--", "bash", "-c", &format!("{CLIENT}{SCRIPT}")]);
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+        let ran = host.ctl(&["run", "--agent", "outward", "--allow", &place, "--", "sh", "-c", &fetch]);
         assert_eq!(ran.status.code(), Some(0), "{ran:?}");
         hook(host);
         host.kill_and_wait("model");

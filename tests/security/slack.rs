@@ -49,7 +49,9 @@ fn slacks_tokens_and_tickets_are_in_the_vault_and_nowhere_else() {
     files(host.dir(), &mut found);
     assert!(found.iter().any(|path| path.to_string_lossy().contains("/logs/channel")), "{found:?}");
     for path in found {
-        assert!(!holds(&fs::read(&path).unwrap(), &needles), "{}", path.display());
+        // One that went in the meantime holds nothing.
+        let bytes = fs::read(&path).unwrap_or_default();
+        assert!(!holds(&bytes, &needles), "{}", path.display());
     }
     for (name, pid) in processes(&host) {
         assert!(name == "credproxy" || !memory_holds(pid, &needles), "{name} has one in memory");

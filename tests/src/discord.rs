@@ -9,7 +9,7 @@ mod rest;
 mod upgrade;
 
 use crate::http;
-use crate::{Host, Setup};
+use crate::{Host, SentFiles, Setup, Way};
 use limits::Rates;
 use objects::{blank, bot, interaction, readable};
 use serde_json::{Value, json};
@@ -126,6 +126,7 @@ struct Shared {
     port: u16,
     state: Mutex<State>,
     changed: Condvar,
+    given: SentFiles,
 }
 
 impl Shared {
@@ -225,6 +226,19 @@ impl Discord {
     /// A person writes into the channel of a server. Returns the message's id.
     pub fn say(&self, person: u64, text: &str) -> u64 {
         self.message(CHANNEL, person, &json!({ "content": text, "channel_type": 0, "guild_id": "77" }))
+    }
+
+    /// The files that persons send.
+    #[must_use]
+    pub fn given(&self) -> &SentFiles {
+        &self.shared.given
+    }
+
+    /// A file for the list `attachments` of a message, with the size that it says it has.
+    #[must_use]
+    pub fn file(&self, name: &str, bytes: &[u8], way: Way, size: usize) -> Value {
+        let url = format!("{}?ex=1", self.given().add(self.port, bytes, way));
+        json!({ "id": "1", "filename": name, "size": size, "url": url, "proxy_url": "https://media.invalid/x" })
     }
 
     /// A person writes a message with these fields. Returns its id.

@@ -18,6 +18,7 @@ pub mod http;
 pub mod mail;
 mod model;
 mod person;
+mod sent_files;
 pub mod slack;
 pub mod synapse;
 pub mod telegram;
@@ -28,6 +29,7 @@ pub use channels::Added;
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
 pub use disk::{Disk, free_bytes};
 pub use person::Person;
+pub use sent_files::{SentFiles, Way};
 pub use upstream::{Upstream, answer};
 
 use serde_json::Value;
@@ -110,8 +112,8 @@ impl Setup {
         self
     }
 
-    /// With every process of the table: those that a host starts only where they are configured are a sentence model of this
-    /// machine and a channel, which has no secret and so connects to nothing. The model does not lie below `/tmp`, where in
+    /// With every process of the table: those that a host starts only where they are configured are egress, a sentence
+    /// model of this machine and a channel, which has no secret and so connects to nothing. The model does not lie below `/tmp`, where in
     /// mode system each process has a folder of its own.
     #[must_use]
     pub fn every_process(mut self) -> Self {
@@ -120,7 +122,7 @@ impl Setup {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         write_model(folder.path(), 7);
         self.config.push_str(&format!(
-            "\n[embedder]\nfolder = \"{}\"\n[ingress]\nlisten = \"127.0.0.1:{}\"\n{IDLE}",
+            "\n[agent.outward.network]\nmode = \"proxy\"\n[embedder]\nfolder = \"{}\"\n[ingress]\nlisten = \"127.0.0.1:{}\"\n{IDLE}",
             folder.path().display(),
             free_port(),
         ));

@@ -101,12 +101,18 @@ impl Post {
     /// A host with the account `post` of these servers, whose owner is `ann`, once the account is up.
     #[must_use]
     pub fn host(&self) -> Host {
+        self.host_with("")
+    }
+
+    /// The same with these further lines of the account's table.
+    #[must_use]
+    pub fn host_with(&self, keys: &str) -> Host {
         let (imap, smtp) = (self.imap, self.smtp);
         let config = format!(
             "[credproxy]\nprivate_hosts = [\"127.0.0.1:{imap}\", \"127.0.0.1:{smtp}\"]\n\
              [agent.default]\nmodel = \"scripted/answers\"\n[channel.post]\nplatform = \"email\"\nsecret = \"mail\"\n\
              address = \"{AGENT}\"\nimap = \"imaps://127.0.0.1:{imap}\"\nsmtp = \"smtps://127.0.0.1:{smtp}\"\n\
-             authserv = \"mx.own.test\"\n"
+             authserv = \"mx.own.test\"\n{keys}"
         );
         let state = self.state.path().join("state");
         let setup = || Setup::default().config(&config).state(&state);

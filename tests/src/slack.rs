@@ -10,7 +10,7 @@ mod socket;
 mod web;
 
 use crate::http;
-use crate::{Host, Setup};
+use crate::{Host, SentFiles, Setup, Way};
 use limits::Rates;
 use serde_json::{Value, json};
 use socket::{Envelope, Live};
@@ -99,6 +99,7 @@ impl State {
 struct Shared {
     state: Mutex<State>,
     port: u16,
+    given: SentFiles,
 }
 
 impl Shared {
@@ -166,6 +167,19 @@ impl Slack {
     /// A person sends a message with these fields to a channel. Returns its time.
     pub fn message(&self, channel: &str, person: &str, fields: &Value) -> String {
         events::write(&mut self.shared.state(), channel, person, fields)
+    }
+
+    /// The files that persons send.
+    #[must_use]
+    pub fn given(&self) -> &SentFiles {
+        &self.shared.given
+    }
+
+    /// A file for the list `files` of a message, with the size that it says it has.
+    #[must_use]
+    pub fn file(&self, name: &str, bytes: &[u8], way: Way, size: usize) -> Value {
+        let url = self.given().add(self.port, bytes, way);
+        json!({ "id": "F1", "name": name, "mimetype": "text/plain", "size": size, "url_private_download": url })
     }
 
     /// A person changes the text of a message.
@@ -277,6 +291,13 @@ fn serve(shared: &Shared, stream: TcpStream) {
         return socket::converse(shared, stream);
     }
     let Some(asked) = web::request(&stream) else { return };
+    // A request without the token is sent to a page for signing in.
+    if asked.path.starts_with("/given/") && asked.token != TOKEN {
+        return http::reply(&stream, 302, "text/html", "location: https://team.slack.com/\r\n", b"");
+    }
+    if shared.given.answers(&stream, &asked.path) {
+        return;
+    }
     if let Some(reply) = answer(shared, &asked) {
         web::reply(&stream, &reply);
     }

@@ -286,6 +286,31 @@ impl User {
         sent["event_id"].as_str().expect("an id").to_owned()
     }
 
+    /// Stores a file. Returns its address.
+    ///
+    /// # Panics
+    /// The homeserver refuses.
+    #[must_use]
+    pub fn upload(&self, bytes: &[u8]) -> String {
+        let request =
+            self.client.post(format!("{}/_matrix/media/v3/upload", self.base)).bearer_auth(&self.token);
+        let reply = request.body(bytes.to_vec()).send().expect("the homeserver answers");
+        let stored: Value = serde_json::from_str(&reply.text().expect("its text")).expect("its document");
+        stored["content_uri"].as_str().expect("an address").to_owned()
+    }
+
+    /// The file at an address.
+    ///
+    /// # Panics
+    /// The homeserver does not answer.
+    #[must_use]
+    pub fn download(&self, address: &str) -> Vec<u8> {
+        let path = address.trim_start_matches("mxc://");
+        let url = format!("{}/_matrix/client/v1/media/download/{path}", self.base);
+        let reply = self.client.get(url).bearer_auth(&self.token).send().expect("the homeserver answers");
+        reply.bytes().expect("a file").to_vec()
+    }
+
     /// The users in a room.
     #[must_use]
     pub fn members(&self, room: &str) -> Vec<String> {

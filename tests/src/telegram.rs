@@ -2,11 +2,14 @@
 //! on demand before or after the effect.
 
 mod acts;
+mod calls;
 mod files;
 mod limits;
+mod objects;
 
 use crate::http::{self, Request};
 use crate::{Host, Setup};
+pub use calls::Call;
 use files::StoredFile;
 use limits::Rates;
 use serde_json::{Value, json};
@@ -54,6 +57,8 @@ pub struct SentMessage {
     pub parameters: Value,
     /// The number of its edits.
     pub edits: u32,
+    /// True if it was sent without a sound, as the beginning of an answer is.
+    pub silent: bool,
 }
 
 impl SentMessage {
@@ -70,7 +75,7 @@ struct State {
     next_update: i64,
     next_message: i64,
     messages: Vec<SentMessage>,
-    calls: Vec<(String, Value)>,
+    calls: Vec<Call>,
     failing: VecDeque<(String, Failing)>,
     /// The number of the poll that is held: an older one is ended by a newer.
     poll: u64,
@@ -173,7 +178,7 @@ impl Telegram {
         message["message_id"] = json!(id);
         message["date"] = json!(now_s());
         message["chat"] = chat;
-        message["from"] = json!({ "id": person, "is_bot": false, "first_name": "Person" });
+        message["from"] = objects::person(person);
         self.update(json!({ "message": message }));
         id
     }
@@ -195,7 +200,8 @@ impl Telegram {
     fn keep(&self, bytes: &[u8], unbounded: bool) -> Value {
         let mut state = self.shared.state();
         state.files.push(StoredFile { bytes: bytes.to_vec(), unbounded });
-        json!({ "file_id": format!("file-{}", state.files.len() - 1), "file_size": bytes.len() })
+        let id = format!("file-{}", state.files.len() - 1);
+        json!({ "file_id": id, "file_unique_id": id, "file_size": bytes.len() })
     }
 
     /// A person sends a message with these fields in a direct conversation. Returns its id.
@@ -205,17 +211,12 @@ impl Telegram {
 
     /// A person presses a button of a message of the bot.
     pub fn press(&self, person: i64, message: &SentMessage, data: &str) {
-        let kind = if message.chat < 0 { "supergroup" } else { "private" };
-        let mut pushed = json!({ "message_id": message.id, "chat": { "id": message.chat, "type": kind } });
-        if let Some(thread) = message.parameters.get("message_thread_id") {
-            pushed["message_thread_id"] = thread.clone();
-            pushed["is_topic_message"] = json!(true);
-        }
         self.update(json!({ "callback_query": {
             "id": format!("press-{}", message.id),
-            "from": { "id": person, "is_bot": false, "first_name": "Person" },
+            "from": objects::person(person),
+            "chat_instance": message.chat.to_string(),
             "data": data,
-            "message": pushed,
+            "message": objects::message(message),
         } }));
     }
 
@@ -239,7 +240,7 @@ impl Telegram {
     /// Every call so far: the method and its parameters.
     #[must_use]
     pub fn calls(&self) -> Vec<(String, Value)> {
-        self.shared.state().calls.clone()
+        self.calls_from(0).into_iter().map(|call| (call.method, call.parameters)).collect()
     }
 
     /// The updates that no poll has acknowledged.
@@ -272,7 +273,8 @@ fn refusal(code: u16, description: &str) -> Reply {
 
 fn serve(shared: &Shared, stream: &TcpStream) {
     let Some(request) = Request::read(stream) else { return };
-    let (path, kind) = (&request.path, request.header("content-type"));
+    // Some clients escape the token's colon.
+    let (path, kind) = (request.path.replace("%3A", ":"), request.header("content-type"));
     if let Some(wanted) = path.strip_prefix(&format!("/file/bot{TOKEN}/")) {
         let state = shared.state();
         let bytes = files::at(&state.files, wanted).map(<[u8]>::to_vec);
@@ -287,7 +289,7 @@ fn serve(shared: &Shared, stream: &TcpStream) {
     let parameters = parameters(kind, &request.body);
     let failing = {
         let mut state = shared.state();
-        state.calls.push((method.clone(), parameters.clone()));
+        state.calls.push(Call { at: Instant::now(), method: method.clone(), parameters: parameters.clone() });
         let at = state.failing.iter().position(|(name, _)| *name == method);
         at.and_then(|at| state.failing.remove(at)).map(|(_, failing)| failing)
     };
@@ -319,12 +321,13 @@ fn too_many(seconds: u64) -> Reply {
     (code, document)
 }
 
-/// The parameters: JSON, or the fields of a form.
+/// The parameters: JSON, or the fields of a form of either kind.
 fn parameters(kind: &str, body: &[u8]) -> Value {
-    if !kind.starts_with("multipart/form-data") {
-        return serde_json::from_slice(body).unwrap_or(Value::Null);
+    match kind.split(';').next() {
+        Some("multipart/form-data") => files::form(kind, body),
+        Some("application/x-www-form-urlencoded") => files::query(body),
+        _ => serde_json::from_slice(body).unwrap_or(Value::Null),
     }
-    files::form(kind, body)
 }
 
 fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
@@ -332,9 +335,10 @@ fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
         return refusal(401, "Unauthorized");
     }
     match method {
-        "getMe" => well(json!({ "id": BOT, "is_bot": true, "first_name": "Cordon", "username": BOT_NAME })),
+        "getMe" => well(objects::bot()),
         "getWebhookInfo" => well(json!({
             "url": if shared.state().hook { "https://hook.example/" } else { "" },
+            "has_custom_certificate": false,
             "pending_update_count": shared.state().updates.len(),
         })),
         "getUpdates" => poll(shared, parameters),
@@ -343,7 +347,10 @@ fn answer(shared: &Shared, method: &str, parameters: &Value) -> Reply {
             Ok(()) => send(shared, parameters),
             Err(description) => refusal(400, description),
         },
-        "sendDocument" | "sendPhoto" => send(shared, parameters),
+        "sendDocument" | "sendPhoto" => match limits::file(parameters) {
+            Ok(()) => send(shared, parameters),
+            Err((code, description)) => refusal(code, description),
+        },
         "getFile" => {
             let got = files::get(&shared.state().files, parameters["file_id"].as_str().unwrap_or_default());
             got.map_or_else(|description| refusal(400, description), well)
@@ -404,8 +411,11 @@ fn send(shared: &Shared, parameters: &Value) -> Reply {
     }
     state.next_message += 1;
     let id = state.next_message;
-    state.messages.push(SentMessage { id, chat, parameters: parameters.clone(), edits: 0 });
-    well(json!({ "message_id": id, "chat": { "id": chat }, "date": now_s() }))
+    let silent = parameters["disable_notification"] == true;
+    let message = SentMessage { id, chat, parameters: parameters.clone(), edits: 0, silent };
+    let shown = objects::message(&message);
+    state.messages.push(message);
+    well(shown)
 }
 
 fn edit(shared: &Shared, parameters: &Value) -> Reply {
@@ -422,5 +432,5 @@ fn edit(shared: &Shared, parameters: &Value) -> Reply {
     }
     message.parameters = parameters.clone();
     message.edits += 1;
-    well(json!({ "message_id": id, "chat": { "id": chat }, "date": now_s() }))
+    well(objects::message(message))
 }

@@ -40,6 +40,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("credproxy", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("finding", &[]),
     ("memory", &["finding", "ipc-proto", "kit", "manifest", "migration"]),
+    ("egress", &["ipc-proto", "kit", "manifest", "upstream"]),
     ("web", &["address", "ipc-proto", "kit", "manifest", "upstream"]),
     ("dialect", &["ipc-proto"]),
     ("engines", &["ipc-proto"]),
@@ -90,26 +91,28 @@ const ONLY: &[(&[&str], &[&str])] = &[
     // The runner serves HTTP on its jail's own loopback; it has nobody to be a client of. The tests' client is made of them.
     (
         &["hyper", "hyper-util"],
-        &["credproxy", "upstream", "web", "gateway", "ingress", "vendors", "runner", "tests"],
+        &["credproxy", "upstream", "web", "egress", "gateway", "ingress", "vendors", "runner", "tests"],
     ),
     // The MCP server has names of HTTP in its types, and no client.
     (
         &["http"],
         &[
-            "credproxy", "upstream", "web", "gateway", "vendors", "runner", "memory-tools", "agentctl",
-            "tests", "ingress",
+            "credproxy", "upstream", "web", "egress", "gateway", "vendors", "runner", "memory-tools",
+            "agentctl", "tests", "ingress",
         ],
     ),
     (&["rmcp"], &["memory-tools", "gateway", "agentctl"]),
     (&["axum"], &["gateway", "vendors", "runner"]),
-    (&["tokio-rustls", "webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web"]),
+    (&["webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web", "egress"]),
+    // The runner ends TLS of programs in its jail, as a server.
+    (&["tokio-rustls"], &["credproxy", "upstream", "web", "egress", "runner"]),
     // The servers of the tests' mail speak it.
-    (&["rustls"], &["credproxy", "upstream", "web", "tests"]),
+    (&["rustls"], &["credproxy", "upstream", "web", "egress", "runner", "tests"]),
     (&["mail-parser", "mail-builder"], &["email"]),
     // It dials by itself, as clients of the API do.
     (&["reqwest"], &["tests"]),
     // The server that stands for Discord has a gateway.
-    (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web", "tests"]),
+    (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web", "egress", "tests"]),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
     // Scheduler is still to come. The bench, which is in tests, has memory's own code write.
     (

@@ -22,6 +22,7 @@ const CATALOGUE: &[&str] = &[
     "actors/gate/src/effects/memory_reads.rs",
     "agentctl/src/failure.rs",
     "agentctl/src/failure/backup.rs",
+    "agentctl/src/failure/tunnel.rs",
 ];
 /// Sentences whose remedy is in the error or text that they pass on.
 const PASSED_ON: &[&str] = &[

@@ -247,7 +247,12 @@ mod tests {
     #[test]
     fn a_guest_may_talk_but_not_run_commands_or_use_a_workspace() {
         let path = || Text::clip("a");
-        let run = Run { argv: Default::default(), profile: Profile::Plain, terminal: None };
+        let run = Run {
+            argv: Default::default(),
+            profile: Profile::Plain,
+            terminal: None,
+            allow: Default::default(),
+        };
         let workspace = Some(WorkspaceId::from_bytes([1; 16]));
         for (request, expected) in [
             (submit(Task::Chat, None), UserRole::Guest),

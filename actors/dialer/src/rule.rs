@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     loopback: BTreeSet<HostPort>,
     /// Hosts that web may reach wherever they are; every other one at public addresses alone.
     private: BTreeSet<HostPort>,
+    /// Hosts that egress may reach wherever they are; every other one at public addresses alone.
+    of_jails: BTreeSet<HostPort>,
     /// Hosts that credproxy may reach wherever they are; it speaks TLS to each.
     sealed: BTreeSet<HostPort>,
     /// Hosts of the platforms that have a channel; their addresses must be public.
@@ -27,7 +29,7 @@ pub(crate) struct Rules {
 /// An entry of the configuration is not `host:port`.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "[credproxy] hosts, private_hosts, plain_http, [web] private_hosts or a base_url: `{0}` is not host:port"
+    "[credproxy] hosts, private_hosts, plain_http, [web] or [egress] private_hosts or a base_url: `{0}` is not host:port"
 )]
 pub(crate) struct BadEntry(String);
 
@@ -38,20 +40,21 @@ impl Rules {
             bound: entries(&config.credproxy_hosts)?,
             loopback: entries(&config.loopback_hosts)?,
             private: entries(&config.web_private_hosts)?,
+            of_jails: entries(&config.egress_private_hosts)?,
             sealed: entries(&config.credproxy_private_hosts)?,
             platforms: config.channel_hosts.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
         })
     }
 
-    /// Returns whether `caller` may ask for this host at all, before anything is resolved. Web may ask for any: it holds no
-    /// secret, and which names a fetch may go to was decided where its content was known.
+    /// Returns whether `caller` may ask for this host at all, before anything is resolved. Web and egress may ask for any: they
+    /// hold no secret, and which names a request may go to was decided where its content was known.
     pub(crate) fn may_ask(&self, caller: Process, target: &HostPort) -> Result<(), DialError> {
         let may = match caller {
             Process::Credproxy => {
                 [&self.bound, &self.loopback, &self.sealed].iter().any(|hosts| hosts.contains(target))
                     || self.platforms.iter().any(|hosts| hosts.covers(target))
             }
-            Process::Web => true,
+            Process::Web | Process::Egress => true,
             _ => false,
         };
         if may { Ok(()) } else { Err(DialError::NotAllowed) }
@@ -69,6 +72,7 @@ impl Rules {
         self.may_ask(caller, target)?;
         let fits: fn(&IpAddr) -> bool = match caller {
             Process::Web if self.private.contains(target) => |_| true,
+            Process::Egress if self.of_jails.contains(target) => |_| true,
             Process::Credproxy if self.loopback.contains(target) => IpAddr::is_loopback,
             Process::Credproxy if self.sealed.contains(target) => |_| true,
             _ => return outside(addresses, local),
@@ -129,6 +133,7 @@ mod tests {
                 "9.9.9.9:443",
             ]),
             loopback_hosts: list(&["localhost:8080", "127.0.0.1:11434", "[::1]:11434"]),
+            egress_private_hosts: vec!["mirror.lan:443".to_owned()],
             web_private_hosts: list(&["localhost:8888", "wiki.test:443"]),
             credproxy_private_hosts: list(&["matrix.lan:443"]),
             channel_hosts: list(&["api.chat.test:443", "*.gateway.test:443"]),
@@ -223,8 +228,8 @@ mod tests {
 
     // Holds P4-05.
     #[test]
-    fn no_process_but_credproxy_and_web_is_connected_to_anything() {
-        let others = |process| !matches!(process, Process::Credproxy | Process::Web);
+    fn no_process_but_credproxy_web_and_egress_is_connected_to_anything() {
+        let others = |process| !matches!(process, Process::Credproxy | Process::Web | Process::Egress);
         for row in manifest::TABLE.iter().filter(|row| others(row.process)) {
             let answer = ask(row.process, "api.example.com", 443, &[PUBLIC]);
             assert_eq!(answer, Err(DialError::NotAllowed), "{}", row.process.name());
@@ -322,6 +327,7 @@ mod tests {
             config::Dialer { loopback_hosts: bad(), ..Default::default() },
             config::Dialer { web_private_hosts: bad(), ..Default::default() },
             config::Dialer { credproxy_private_hosts: bad(), ..Default::default() },
+            config::Dialer { egress_private_hosts: bad(), ..Default::default() },
             config::Dialer { channel_hosts: bad(), ..Default::default() },
         ] {
             assert!(Rules::new(&config).err().unwrap().to_string().contains("`api.example.com`"));

@@ -2,7 +2,7 @@
 
 use crate::bot::Bot;
 use crate::cursor::{Cursor, Last};
-use crate::message::inbound;
+use crate::message::add;
 use crate::payload::Me;
 use crate::reply::{Failure, poll_fault};
 use crate::rest::Ask;
@@ -50,8 +50,8 @@ fn read(page: &[Value], last: &Last, cursor: &mut Cursor, me: &Me) -> Polled {
     let more = page.len() >= BATCH && newest.is_some_and(|newest| newest > last.message);
     cursor.fetched(last.channel, newest, more);
     let own = messages.iter().filter(|message| message.channel_id.0 == last.channel);
-    polled.messages =
-        own.filter_map(|message| inbound(message, last.scene, false, me.id)).take(BATCH).collect();
+    // A page holds no more than a batch.
+    own.take(BATCH).for_each(|message| add(&mut polled, message, last.scene, false, me.id));
     polled
 }
 

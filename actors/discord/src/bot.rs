@@ -4,14 +4,14 @@ use crate::cursor::Cursor;
 use crate::find::{Tried, id};
 use crate::gateway::Gateway;
 use crate::inbox::{Came, Inbox};
-use crate::message::{inbound, pressed};
+use crate::message::{add, pressed};
 use crate::payload::{Event, Me, me};
 use crate::reply::{Failure, UNREAD, outcome, poll_fault};
 use crate::request::{aside, edit, preview, send, target};
 use crate::rest::{Ask, Rest};
 use crate::scenes::Scenes;
 use crate::watch::Watch;
-use channel::{Api, DISCORD, Facts, Found, Lost, Platform, PollFault, Polled};
+use channel::{Api, DISCORD, Facts, Found, Lost, NoFile, Platform, PollFault, Polled, Source};
 use ipc_proto::channel::{BATCH, Body, Claim, Conversation, Link, Outcome, Piece, PressAnswer};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::Verb;
@@ -23,8 +23,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Discord's own server.
-const SERVER: &str = "https://discord.com";
 /// The hold of a poll for which there is nothing.
 const HOLD: Duration = Duration::from_secs(50);
 /// The pause before an edit is tried again: an edit that may have had its effect has no other when it is repeated.
@@ -58,8 +56,7 @@ impl Bot {
     pub(crate) fn new(api: Api, account: &ChannelAccount) -> Self {
         let (name, secret) = (api.account().clone(), Name::clip(&account.secret));
         let api = Rc::new(api);
-        let server = account.base_url.as_deref().unwrap_or(SERVER);
-        let rest = Rc::new(Rest::new(Rc::clone(&api), secret.clone(), server));
+        let rest = Rc::new(Rest::new(Rc::clone(&api), secret.clone(), account.base_url.as_deref()));
         let watch = Rc::new(Watch::new(Rc::clone(&rest)));
         let noticing = Rc::clone(&watch);
         let notice = Rc::new(move |event: &Event| noticing.notice(event));
@@ -154,7 +151,7 @@ impl Bot {
                     if !edit {
                         cursor.note(message.channel_id.0, message.id.0, scene);
                     }
-                    polled.messages.extend(inbound(message, scene, *edit, me.id));
+                    add(&mut polled, message, scene, *edit, me.id);
                 }
                 Came::Press(press) => {
                     let Some(scene) = self.scenes.of_press(press) else { return false };
@@ -223,6 +220,10 @@ impl Platform for Bot {
             *self.me.borrow_mut() = None;
         }
         polled
+    }
+
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        self.rest.file(source).await
     }
 
     async fn put(&self, claim: &Claim) -> Outcome {

@@ -2,9 +2,9 @@
 
 use crate::cursor::Scene;
 use crate::wire::{File, Interaction, Member, Message, User, made_ms};
-use channel::{Pressed, nonce_of};
+use channel::{Polled, Pressed, nonce_of};
 use ipc_proto::channel::{
-    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Press, Sender,
+    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Press, Sender, clean_name,
 };
 use ipc_proto::{List, Text};
 
@@ -37,6 +37,19 @@ fn sender(user: &User, member: Option<&Member>, me: u64) -> Sender {
     Sender { id: text(user.id.0), name: Text::clip(name.trim()), bot: user.bot, itself: user.id.0 == me }
 }
 
+/// Adds a message that somebody wrote, of a place, with the addresses of its files.
+pub(crate) fn add(polled: &mut Polled, message: &Message, scene: Scene, edit: bool, me: u64) {
+    if let Some(inbound) = inbound(message, scene, edit, me) {
+        polled.take(inbound, files(message).map(|file| file.url.clone()));
+    }
+}
+
+/// The files of a message, and of those that are passed on with it.
+fn files(message: &Message) -> impl Iterator<Item = &File> {
+    let forwarded = message.message_snapshots.iter().flat_map(|shot| &shot.message.attachments);
+    message.attachments.iter().chain(forwarded)
+}
+
 /// A message that somebody wrote, of a place; none for the service's own notices.
 pub(crate) fn inbound(message: &Message, scene: Scene, edit: bool, me: u64) -> Option<Inbound> {
     let author = message.author.as_ref().filter(|_| WRITTEN.contains(&message.kind))?;
@@ -44,13 +57,12 @@ pub(crate) fn inbound(message: &Message, scene: Scene, edit: bool, me: u64) -> O
     // A hook writes under any name.
     sender.bot |= message.webhook_id.is_some();
     let reference = message.message_reference.as_ref().filter(|reference| reference.kind != FORWARD);
-    let forwarded = message.message_snapshots.iter().flat_map(|shot| &shot.message.attachments);
     Some(Inbound {
         key: text(message.id.0),
         conversation: conversation(message.channel_id.0, scene),
         sender,
         parts: List::clip(parts(message, me)),
-        attachments: List::clip(message.attachments.iter().chain(forwarded).map(attachment)),
+        attachments: List::clip(files(message).map(attachment)),
         message: text(message.id.0),
         reply_to: reference.and_then(|reference| reference.message_id).map(|id| text(id.0)),
         sent_ms: made_ms(message.id.0),
@@ -96,23 +108,16 @@ fn mentions(message: &Message, me: u64) -> bool {
         || message.referenced_message.as_deref().is_some_and(|answered| is_mine(answered, me))
 }
 
-/// A file is named and not fetched.
+/// A file as it is named, before it is fetched.
 fn attachment(file: &File) -> Attachment {
     let kind = file.content_type.as_deref().unwrap_or("application/octet-stream");
     Attachment {
         digest: None,
-        name: Some(clean(&file.filename)).filter(|name| !name.is_empty()),
+        name: (!file.filename.is_empty()).then(|| clean_name(&file.filename)),
         media_type: Text::clip(kind),
         size: file.size,
         missed: None,
     }
-}
-
-/// A file's name without a path and without control characters.
-fn clean(name: &str) -> Text<255> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown: String = base.chars().filter(|c| !c.is_control()).collect();
-    Text::clip(shown.trim_start_matches('.'))
 }
 
 /// The press of a button below a message of the bot, in a place; none for every other interaction.

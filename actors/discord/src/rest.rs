@@ -2,7 +2,7 @@
 
 use crate::limits::{Limits, Route, Stated};
 use crate::reply::{Failure, read, too_many};
-use channel::{Api, form};
+use channel::{Api, NoFile, Source, form, origin};
 use ipc_proto::Name;
 use ipc_proto::channel::{Body, Claim};
 use ipc_proto::credproxy::{Placement, Request, Verb};
@@ -11,6 +11,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+/// Discord's own server, and the one that gives out files.
+const SERVER: &str = "https://discord.com";
+const FILES: &str = "https://cdn.discordapp.com";
 /// The version of the API.
 const VERSION: &str = "/api/v10";
 /// The name by which the host calls itself, in the form that Discord asks for.
@@ -21,6 +24,8 @@ pub(crate) struct Rest {
     api: Rc<Api>,
     secret: Name,
     server: String,
+    /// The server that gives out files.
+    files: String,
     limits: RefCell<Limits>,
 }
 
@@ -66,8 +71,19 @@ impl<'a> Ask<'a> {
 }
 
 impl Rest {
-    pub(crate) fn new(api: Rc<Api>, secret: Name, server: &str) -> Self {
-        Self { api, secret, server: server.trim_end_matches('/').to_owned(), limits: RefCell::default() }
+    /// The API of Discord, or of this other server.
+    pub(crate) fn new(api: Rc<Api>, secret: Name, server: Option<&str>) -> Self {
+        let files = server.map_or(FILES, origin).to_owned();
+        let server = server.unwrap_or(SERVER).trim_end_matches('/').to_owned();
+        Self { api, secret, server, files, limits: RefCell::default() }
+    }
+
+    /// Opens a file at its address, without the token.
+    ///
+    /// # Errors
+    /// [`NoFile`]
+    pub(crate) async fn file(&self, url: &str) -> Result<Source, NoFile> {
+        self.api.file(url, &[&self.files], &[("user-agent", AGENT)], None).await
     }
 
     /// Makes a request, once its limits allow it; it waits for that so long at most.

@@ -86,6 +86,8 @@ pub(crate) struct File {
     pub content_type: Option<String>,
     #[serde(default)]
     pub size: u64,
+    #[serde(default)]
+    pub url: String,
 }
 
 /// The message that another answers or passes on.

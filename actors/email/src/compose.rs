@@ -3,6 +3,7 @@
 
 use crate::answers::Answered;
 use crate::mail::{Origin, line};
+use channel::media_type;
 use ipc_proto::channel::{Body, Claim};
 use mail_builder::MessageBuilder;
 use mail_builder::headers::raw::Raw;
@@ -70,11 +71,10 @@ pub(crate) fn compose(claim: &Claim, origin: &Origin, address: &str, id: &str, n
     let mail = match &claim.content.body {
         Body::Text(text) if claim.content.markup.is_empty() => mail.text_body(text.as_str()),
         Body::Text(text) => mail.text_body(text.as_str()).html_body(claim.content.markup.as_str()),
-        Body::File { name, bytes } => mail.text_body("The whole answer is attached.").attachment(
-            "text/markdown; charset=utf-8",
-            name.as_str(),
-            bytes.to_vec(),
-        ),
+        Body::File { name, bytes } => {
+            let text = format!("The file {name} is attached.");
+            mail.text_body(text).attachment(media_type(bytes), name.as_str(), bytes.to_vec())
+        }
     };
     Some(with_crlf(&mail.write_to_vec().ok()?))
 }

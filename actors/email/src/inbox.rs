@@ -34,8 +34,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) now: i64,
     /// A message that could not be fetched again and again, and is left out.
     pub(crate) skip: Option<u32>,
-    /// Takes what an answer to each mail needs.
-    pub(crate) keep: &'a dyn Fn(&Read),
+    /// Takes each mail and its UID: what an answer needs of it, and its files.
+    pub(crate) keep: &'a dyn Fn(&mut Read, u32),
     /// Takes the UID that is fetched.
     pub(crate) trying: &'a dyn Fn(u32),
 }
@@ -126,9 +126,10 @@ impl<L: Line> Inbox<L> {
                     // It was deleted in the meantime.
                     None => {}
                     Some(None) => polled.malformed += 1,
-                    Some(Some(read)) => {
-                        (reading.keep)(&read);
-                        polled.messages.push(read.inbound);
+                    Some(Some(mut read)) => {
+                        (reading.keep)(&mut read, one.uid);
+                        let files = 0..read.inbound.attachments.len();
+                        polled.take(read.inbound, files.map(|number| format!("{}/{number}", one.uid)));
                     }
                 }
             }
@@ -178,7 +179,9 @@ impl<L: Line> Session<L> {
             if whole || offset == 0 {
                 let read = read(&mail, own, &place, sent_ms);
                 if whole || read.as_ref().is_none_or(|read| !read.known) {
-                    return Ok(Some(read));
+                    let has_files = |read: &Read| whole && !read.inbound.attachments.is_empty();
+                    let files = if read.as_ref().is_some_and(has_files) { mail } else { Vec::new() };
+                    return Ok(Some(read.map(|read| Read { mail: files, ..read })));
                 }
             }
             offset += PIECE;
@@ -216,7 +219,7 @@ mod tests {
         let own = Own { address: "agent@own.test".to_owned(), authserv: Some("mx.own.test".to_owned()) };
         run(async {
             let mut inbox = Inbox::open(&script).await?;
-            let reading = Reading { own: &own, now: NOW, skip: None, keep: &|_| {}, trying: &|_| {} };
+            let reading = Reading { own: &own, now: NOW, skip: None, keep: &|_, _| {}, trying: &|_| {} };
             inbox.poll(cursor, false, &reading).await
         })
     }
@@ -271,7 +274,7 @@ mod tests {
         let own = Own { address: "agent@own.test".to_owned(), authserv: None };
         run(async {
             let mut inbox = Inbox::open(&script).await.unwrap();
-            let reading = Reading { own: &own, now: NOW, skip: None, keep: &|_| {}, trying: &|_| {} };
+            let reading = Reading { own: &own, now: NOW, skip: None, keep: &|_, _| {}, trying: &|_| {} };
             for (before, behind) in [(5, 6), (6, 7)] {
                 let polled = inbox.poll(Some(&format!("5:{before}:{NOW}")), true, &reading).await;
                 assert_eq!(cursor(polled), format!("5:{behind}:{NOW}"));

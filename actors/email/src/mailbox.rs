@@ -5,11 +5,11 @@ use crate::compose::{compose, delivery_mark, message_id, thread};
 use crate::imap::{Fault, Session};
 use crate::inbox::{Inbox, Reading};
 use crate::line::{Connection, Server};
-use crate::mail::{Origin, Own, Read, address};
+use crate::mail::{Origin, Own, Read, address, file};
 use crate::sent;
 use crate::smtp::{self, Sending};
-use channel::{Api, EMAIL, Facts, Found, Lost, Platform, PollFault, Polled, refused};
-use ipc_proto::channel::{Claim, Link, Outcome};
+use channel::{Api, EMAIL, Facts, Found, Lost, NoFile, Platform, PollFault, Polled, Source, refused};
+use ipc_proto::channel::{Claim, Link, Missed, Outcome};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::{CredError, LineProtocol};
 use ipc_proto::{Name, Text};
@@ -47,6 +47,8 @@ pub(crate) struct MailAccount {
     inbox: RefCell<Option<Inbox<Connection>>>,
     /// The mail that is fetched, and how often that failed.
     trying: Cell<(u32, u32)>,
+    /// The mails with files of the last poll, by UID.
+    mails: RefCell<HashMap<u32, Vec<u8>>>,
     origins: RefCell<HashMap<String, Origin>>,
     answers: Mutex<Answers>,
     sending: Semaphore,
@@ -78,6 +80,7 @@ impl MailAccount {
             api: Rc::new(api),
             inbox: RefCell::default(),
             trying: Cell::default(),
+            mails: RefCell::default(),
             origins: RefCell::default(),
             answers: Mutex::default(),
             sending: Semaphore::new(AT_ONCE),
@@ -95,12 +98,13 @@ impl MailAccount {
             Some(inbox) => inbox,
             None => Inbox::open(Connection::open(Rc::clone(&self.api), &self.imap).await?).await?,
         };
+        self.mails.borrow_mut().clear();
         let (uid, failures) = self.trying.get();
         let reading = Reading {
             own: &self.own,
             now: now(),
             skip: (failures >= PATIENCE).then_some(uid),
-            keep: &|read| self.remember(read),
+            keep: &|read, uid| self.remember(read, uid),
             trying: &|uid| {
                 if self.trying.get().0 != uid {
                     self.trying.set((uid, 0));
@@ -120,9 +124,13 @@ impl MailAccount {
         Ok(polled?)
     }
 
-    fn remember(&self, read: &Read) {
+    fn remember(&self, read: &mut Read, uid: u32) {
         if !read.known {
             return;
+        }
+        let mail = std::mem::take(&mut read.mail);
+        if !mail.is_empty() {
+            self.mails.borrow_mut().insert(uid, mail);
         }
         let mut origins = self.origins.borrow_mut();
         if origins.len() >= ORIGINS {
@@ -210,6 +218,15 @@ impl Platform for MailAccount {
 
     async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
         self.polled(cursor, held).await.map_err(|unread| unread.fault(self.api.account()))
+    }
+
+    /// A file is in its mail, which was fetched whole; it is decoded once router wants it.
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        let mails = self.mails.borrow();
+        let place = source.split_once('/').and_then(|(uid, number)| Some((uid.parse().ok()?, number)));
+        let found = place.and_then(|(uid, number)| Some((mails.get::<u32>(&uid)?, number.parse().ok()?)));
+        let bytes = found.and_then(|(mail, number)| file(mail, number));
+        bytes.map(Source::Bytes).ok_or(NoFile::Missed(Missed::Gone))
     }
 
     async fn put(&self, claim: &Claim) -> Outcome {

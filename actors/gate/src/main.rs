@@ -12,6 +12,7 @@ mod effects;
 mod inspection;
 mod memory;
 mod model;
+mod network;
 mod offline;
 mod operators;
 mod passthrough;

@@ -1,7 +1,8 @@
 //! Requests of the client-server API through credproxy, which adds the access token.
 
 use crate::reply::{Failure, read};
-use channel::{Lost, percent_encoded};
+use channel::{Lost, NoFile, Source, origin, percent_encoded};
+use ipc_proto::channel::Missed;
 use ipc_proto::credproxy::{Placement, Verb};
 use ipc_proto::{Name, Text};
 use serde::de::DeserializeOwned;
@@ -9,6 +10,8 @@ use serde_json::{Value, json};
 
 /// The path of the API.
 const CLIENT: &str = "/_matrix/client/v3";
+/// The path of files, which are given to those alone who may read them.
+const DOWNLOAD: &str = "/_matrix/client/v1/media/download";
 /// The path of uploads.
 const UPLOAD: &str = "/_matrix/media/v3/upload";
 
@@ -77,6 +80,17 @@ impl Api {
         address.filter(|address| address.len() <= 512).map(str::to_owned).ok_or_else(|| Lost::Unknown.into())
     }
 
+    /// Opens a file at the homeserver by its `mxc` address.
+    ///
+    /// # Errors
+    /// [`NoFile`]
+    pub(crate) async fn file(&self, address: &str) -> Result<Source, NoFile> {
+        let (server, id) = mxc(address).ok_or(NoFile::Missed(Missed::Gone))?;
+        let url = format!("{}{DOWNLOAD}/{}/{id}", self.server, percent_encoded(server));
+        let secret = Placement::header(&self.secret, "authorization", "Bearer ");
+        self.way.file(&url, &[origin(&self.server)], &[], Some(secret)).await
+    }
+
     /// Joins a room.
     ///
     /// # Errors
@@ -91,5 +105,48 @@ impl Api {
         let request = channel::request(verb, &format!("{}{path}", self.server), headers, body, Some(secret))?;
         let reply = self.way.request(request).await?;
         read(reply.status, reply.retry_after, reply.body)
+    }
+}
+
+/// The server and the id of an `mxc` address, which its sender wrote: each is one segment of a path and names no other.
+fn mxc(address: &str) -> Option<(&str, &str)> {
+    let (server, id) = address.strip_prefix("mxc://")?.split_once('/')?;
+    let of_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte);
+    let of_id = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let plain = (1..=230).contains(&server.len()) && server.bytes().all(of_host);
+    let named = server.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    (plain && named && (1..=255).contains(&id.len()) && id.bytes().all(of_id)).then_some((server, id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Holds P11-55.
+    #[test]
+    fn an_address_of_a_file_is_a_server_and_an_id_and_nothing_else() {
+        assert_eq!(mxc("mxc://a.test:8448/Ab-_9"), Some(("a.test:8448", "Ab-_9")));
+        assert_eq!(mxc("mxc://[::1]/x"), Some(("[::1]", "x")));
+        for address in [
+            "",
+            "mxc://",
+            "mxc://a.test",
+            "mxc://a.test/",
+            "mxc:///x",
+            "mxc://../x",
+            "mxc://a.test/..",
+            "mxc://a.test/x/y",
+            "mxc://a.test/x?allow_redirect=true",
+            "mxc://a.test/x#y",
+            "mxc://a@b.test/x",
+            "mxc://a.test/%2e",
+            "https://a.test/x",
+            "MXC://a.test/x",
+            "mxc://a.test\\evil/x",
+            "mxc://\u{e9}.test/x",
+        ] {
+            assert_eq!(mxc(address), None, "{address}");
+        }
+        assert_eq!(mxc(&format!("mxc://a.test/{}", "x".repeat(256))), None);
     }
 }

@@ -31,8 +31,9 @@ fn with(mut content: Value, key: &str, value: Value) -> Value {
 
 /// A file at this address of the homeserver.
 pub(crate) fn file(name: &str, kind: &str, size: usize, address: &str) -> Value {
+    let shown = if kind.starts_with("image/") { "m.image" } else { "m.file" };
     json!({
-        "msgtype": "m.file", "body": name, "filename": name, "url": address, "info": { "mimetype": kind, "size": size },
+        "msgtype": shown, "body": name, "filename": name, "url": address, "info": { "mimetype": kind, "size": size },
         "m.mentions": {},
     })
 }

@@ -3,7 +3,7 @@
 use crate::fallback::unquoted;
 use crate::rooms::Room;
 use ipc_proto::channel::{
-    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender,
+    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender, clean_name,
 };
 use ipc_proto::{List, Text};
 use serde::Deserialize;
@@ -127,6 +127,11 @@ pub(crate) fn inbound(event: &Event, room: &Room, me: &str) -> Result<Option<Inb
     }))
 }
 
+/// The `mxc` address of the file of a message; empty where it has none that can be read, as in an encrypted room.
+pub(crate) fn file_address(event: &Event) -> String {
+    event.content.get("url").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
 fn part(kind: PartKind, text: &str) -> Option<InboundPart> {
     (!text.trim().is_empty()).then(|| InboundPart { kind, text: Text::clip(text) })
 }
@@ -146,7 +151,7 @@ fn quoted_author(body: &str) -> Option<&str> {
     unquoted(body).quote.map(|(author, _)| author)
 }
 
-/// A file is named and not fetched. Its `body` is a caption where it has a name besides.
+/// A file as it is named, before it is fetched. Its `body` is a caption where it has a name besides.
 fn file(content: &Value, body: &str) -> (Option<InboundPart>, Attachment) {
     let name = content.get("filename").and_then(Value::as_str);
     let caption = name.filter(|name| *name != body).and_then(|_| part(PartKind::Caption, body));
@@ -154,19 +159,12 @@ fn file(content: &Value, body: &str) -> (Option<InboundPart>, Attachment) {
     let kind = info("mimetype").and_then(Value::as_str).unwrap_or("application/octet-stream");
     let attachment = Attachment {
         digest: None,
-        name: Some(clean(name.unwrap_or(body))).filter(|name| !name.is_empty()),
+        name: Some(name.unwrap_or(body)).filter(|name| !name.is_empty()).map(clean_name),
         media_type: Text::clip(&kind.chars().filter(char::is_ascii_graphic).collect::<String>()),
         size: info("size").and_then(Value::as_u64).unwrap_or_default(),
         missed: None,
     };
     (caption, attachment)
-}
-
-/// A file's name without a path and without control characters.
-fn clean(name: &str) -> Text<255> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown: String = base.chars().filter(|c| !c.is_control()).collect();
-    Text::clip(shown.trim_start_matches('.'))
 }
 
 /// Returns true if the message names the account: by the list of those it mentions, by a link to it, or by its id in the text.

@@ -3,12 +3,15 @@
 use crate::api::Api;
 use crate::content;
 use crate::cursor::{Me, Position};
-use crate::event::inbound;
+use crate::event::{file_address, inbound};
 use crate::reply::{Failure, Kind, outcome, poll_fault};
 use crate::rooms::Rooms;
 use crate::sync::{self, Joined, Sync};
 use crate::timeline;
-use channel::{Facts, Invitation, Lost, MATRIX, Platform, PollFault, Polled, percent_encoded, refused};
+use channel::{
+    Facts, Invitation, Lost, MATRIX, NoFile, Platform, PollFault, Polled, Source, media_type,
+    percent_encoded, refused,
+};
 use ipc_proto::channel::{BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome, Piece};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::Verb;
@@ -29,14 +32,13 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 /// Rooms whose state is remembered.
 const REMEMBERED: usize = 256;
-/// The type of the file that holds a long answer.
-const FILE: &str = "text/markdown";
 
 /// The news of one sync, until router has accepted all of it.
 struct Pending {
     position: Position,
     next: Position,
-    messages: Vec<Inbound>,
+    /// Each with the address of its file, if it has one.
+    messages: Vec<(Inbound, String)>,
     invitations: Vec<Invitation>,
     malformed: u32,
 }
@@ -113,17 +115,17 @@ impl Homeserver {
         let pending = self.pending.borrow();
         let pending = pending.as_ref().filter(|pending| pending.position.since == position.since)?;
         let rest = pending.messages.get(position.accepted..)?;
-        let messages: Vec<Inbound> = rest.iter().take(BATCH).cloned().collect();
-        let next =
-            if messages.len() == rest.len() { pending.next.clone() } else { position.plus(messages.len()) };
+        let taken = rest.len().min(BATCH);
+        let next = if taken == rest.len() { pending.next.clone() } else { position.plus(taken) };
         let first = position.accepted == 0;
-        Some(Polled {
-            messages,
+        let mut polled = Polled {
             invitations: pending.invitations.iter().filter(|_| first).cloned().collect(),
             cursor: next.cursor(),
             malformed: if first { pending.malformed } else { 0 },
             ..Polled::default()
-        })
+        };
+        rest.iter().take(taken).for_each(|(message, file)| polled.take(message.clone(), [file.clone()]));
+        Some(polled)
     }
 
     /// Syncs, and says from which position: a homeserver that does not know the token any more is asked without it.
@@ -170,7 +172,9 @@ impl Homeserver {
         let Some(room) = self.rooms.room(&self.api, id).await? else { return Ok(()) };
         for event in news.into_events() {
             match inbound(&event, &room, &me.user_id) {
-                Ok(message) => pending.messages.extend(message),
+                Ok(message) => {
+                    pending.messages.extend(message.map(|message| (message, file_address(&event))))
+                }
                 Err(()) => pending.malformed = pending.malformed.saturating_add(1),
             }
         }
@@ -243,6 +247,10 @@ impl Platform for Homeserver {
         })
     }
 
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        self.api.file(source).await
+    }
+
     async fn join(&self, invitation: &Invitation) -> Result<(), Duration> {
         let again = match self.api.join(&invitation.conversation).await {
             Err(Failure::Refused(refusal)) => match refusal.kind {
@@ -264,10 +272,13 @@ impl Platform for Homeserver {
         }
         let content = match &claim.content.body {
             Body::Text(text) => content::text(text, &claim.content.markup),
-            Body::File { name, bytes } => match self.api.upload(name, FILE, bytes).await {
-                Ok(address) => content::file(name, FILE, bytes.len(), &address),
-                Err(failure) => return outcome(Err(failure)),
-            },
+            Body::File { name, bytes } => {
+                let kind = media_type(bytes);
+                match self.api.upload(name, kind, bytes).await {
+                    Ok(address) => content::file(name, kind, bytes.len(), &address),
+                    Err(failure) => return outcome(Err(failure)),
+                }
+            }
         };
         let content = match &claim.edits {
             Some(message) => content::edit(content, message),

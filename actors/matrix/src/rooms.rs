@@ -2,6 +2,7 @@
 //! have come or gone: a room of two is a direct conversation, and a third person makes it a group.
 
 use crate::api::Api;
+use crate::cursor::Me;
 use crate::reply::{Failure, Kind};
 use channel::{Lost, percent_encoded};
 use serde::Deserialize;
@@ -13,7 +14,8 @@ use std::rc::Rc;
 const REMEMBERED: usize = 512;
 /// Names that are remembered of a room; a larger room's are their ids.
 const NAMES: usize = 256;
-/// Tries to read the members of a room whose list does not come. Then it is a group: such a list is too long to be read.
+/// Tries to read the members of a room whose list does not come although the homeserver answers. Then it is a group: such a list is
+/// too long to be read.
 const TRIES: u32 = 3;
 
 /// A room.
@@ -73,7 +75,12 @@ impl Rooms {
         let members = api.get::<Members>(&format!("/rooms/{}/joined_members", percent_encoded(id))).await;
         let room = match members {
             Ok(members) => named(id, members),
-            Err(Failure::Lost(Lost::Unknown)) if self.gives_up(id) => {
+            Err(Failure::Lost(Lost::Unknown)) => {
+                // The list of a homeserver that is away is read once it is back.
+                drop(api.get::<Me>("/account/whoami").await?);
+                if !self.gives_up(id) {
+                    return Err(Lost::Unknown.into());
+                }
                 Room { id: id.to_owned(), joined: usize::MAX, names: HashMap::new() }
             }
             Err(failure) if failure.is(Kind::Forbidden) => return Ok(None),

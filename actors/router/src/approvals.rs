@@ -15,7 +15,7 @@ use ipc_proto::approval::{
     State,
 };
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::ids::{ApprovalId, TurnId, UserId};
+use ipc_proto::ids::{ApprovalId, CallId, TurnId, UserId};
 use ipc_proto::router::{EventName, RouterError};
 use sha2::{Digest, Sha256};
 
@@ -74,6 +74,17 @@ impl RouterState {
             Ok(None) => self.approvals.wait(AnswerPoll { turn, ids, port }),
             settled => drop(port.send(settled)),
         }
+    }
+
+    /// Uses up an approval of an act that is no step of its turn's transcript. The act is the gate's: it is on the record.
+    pub(crate) fn claim(&mut self, turn: TurnId, id: ApprovalId, call: CallId) -> Result<(), RouterError> {
+        let head = self.under_way(turn)?;
+        let now_ms = self.now.ms;
+        let claimed = self.store.commit(|tx| tx.claim(id, turn, call, now_ms))?;
+        kit::fault_point!("router.claim.committed");
+        self.schedule_expiry();
+        self.clock(head.seq);
+        if claimed { Ok(()) } else { Err(RouterError::NotApproved) }
     }
 
     fn first_settled(

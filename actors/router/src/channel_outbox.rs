@@ -6,13 +6,14 @@ use crate::channels::question;
 use crate::state::RouterState;
 use crate::state::channels::Claim as Waiting;
 use crate::state::effects::Recorded;
-use crate::store::{Delivery, PieceHead, from_sql_id};
+use crate::store::{Delivery, PieceHead, Transition, from_sql_id};
 use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
     Answer, Body, Button, ChannelError, Claim, Conversation, DeliveryId, DeliveryState, Outcome, PIECES,
     Piece, PieceId, Platform, Work, WorkBatch,
 };
+use ipc_proto::router::MessageState;
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
 
@@ -279,10 +280,16 @@ impl RouterState {
         let last = piece.number.saturating_add(1) >= delivery.planned;
         let message = delivery.message.filter(|_| last && !delivery.has_file);
         let head = message.map(|seq| self.store.message_at(seq)).transpose()?.flatten();
+        let answered = head.filter(|head| head.state == MessageState::Answered);
         let now_ms = self.now.ms;
+        // The message is delivered with the outcome: nobody would say so after a death between the two.
         self.store.commit(|tx| {
             tx.settle_piece(piece, DeliveryState::Sent, Some(id))?;
             tx.note_sent(channel, now_ms)?;
+            if let Some(head) = &answered {
+                tx.mark_delivered(head.seq, now_ms)?;
+                tx.transition(&Transition::of(head, MessageState::Delivered, now_ms))?;
+            }
             if last && delivery.has_file {
                 tx.drop_sent_bytes(piece.delivery)?;
             }
@@ -291,9 +298,6 @@ impl RouterState {
         self.record(sent_event(channel, Result3::Success, "sent"), Recorded::Nothing);
         if last {
             self.channels.loops.answered(&talk(channel, &delivery.conversation), self.now.at);
-        }
-        if let Some(head) = head {
-            self.delivered(&head);
         }
         Ok(())
     }

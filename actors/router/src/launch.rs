@@ -81,6 +81,10 @@ impl RouterState {
             // The engine's output comes from a jail, so the session is raised before there is any.
             label = label.join(&Label::of(Trust::Untrusted, Class::Internal, &format!("engine:{engine}")));
         }
+        if self.has_way_out(&head, &session.agent)? {
+            // Its programs may fetch anything and leave it in the workspace.
+            label = label.join(&Label::of(Trust::Untrusted, Class::Internal, "network"));
+        }
         if shows {
             label = label.join(&image_label());
         }

@@ -132,6 +132,10 @@ impl Router for RouterServer {
         answer.unwrap_or(Ok(None))
     }
 
+    async fn claim(self, _: Context, turn: TurnId, id: ApprovalId, call: CallId) -> Answer<()> {
+        self.request(|reply| GateRequest::Claim { turn, id, call, reply }).await
+    }
+
     async fn holder(self, _: Context, caller: Caller) -> Answer<Holder> {
         self.request(|reply| ApiRequest::Holder { caller, reply }).await
     }

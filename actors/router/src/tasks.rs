@@ -31,6 +31,12 @@ impl RouterState {
         Ok(self.runs(head.seq)? || self.engine_of(head, &agent)?.is_some())
     }
 
+    /// Returns true if the jail of a message has a way out.
+    pub(crate) fn has_way_out(&self, head: &Head, agent: &str) -> Result<bool, StoreFault> {
+        let network = self.config.agents.get(agent).is_some_and(|agent| agent.network.is_some());
+        Ok(network && self.is_jailed_apart(head)?)
+    }
+
     /// The engine that answers a message with this agent, if it is one that is to be answered.
     pub(crate) fn engine_of(&self, head: &Head, agent: &str) -> Result<Option<Name>, StoreFault> {
         let engine = self.config.agents.get(agent).and_then(|agent| agent.engine.as_ref());

@@ -3,7 +3,12 @@
 use crate::daemon::{Daemon, Failure, fault, outcome};
 use crate::envelope::{Read, read};
 use crate::events::Events;
-use channel::{Api, Facts, Lost, Platform, PollFault, Polled, SIGNAL};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use channel::{
+    Api, Facts, FileAt, Lost, NoFile, Platform, PollFault, Polled, SIGNAL, Source, media_type,
+    percent_encoded,
+};
 use ipc_proto::Text;
 use ipc_proto::channel::{BATCH, Body, Claim, Conversation, ConversationKind, Inbound, Outcome};
 use ipc_proto::config::ChannelAccount;
@@ -19,7 +24,7 @@ const HOLD: Duration = Duration::from_secs(25);
 
 /// The news that the reader of the stream hands on.
 enum News {
-    Message(Box<Inbound>),
+    Message(Box<Inbound>, Vec<String>),
     Malformed,
 }
 
@@ -30,7 +35,21 @@ pub(crate) struct Number {
     own: RefCell<Option<String>>,
     stream: RefCell<Option<Receiver<News>>>,
     /// The messages that were handed on and are not accepted yet, with the cursor that stands for it.
-    pending: RefCell<Option<(String, Vec<Inbound>)>>,
+    pending: RefCell<Option<Pending>>,
+}
+
+/// Messages that were handed on, with their files and their cursor.
+struct Pending {
+    cursor: String,
+    messages: Vec<Inbound>,
+    files: Vec<FileAt>,
+}
+
+impl Pending {
+    fn polled(&self) -> Polled {
+        let (messages, files) = (self.messages.clone(), self.files.clone());
+        Polled { messages, files, cursor: Some(Text::clip(&self.cursor)), ..Polled::default() }
+    }
 }
 
 impl Number {
@@ -80,7 +99,7 @@ impl Number {
         let mut polled = Polled::default();
         for news in first.into_iter().chain(std::iter::from_fn(|| stream.try_recv().ok())).take(BATCH) {
             match news {
-                News::Message(message) => polled.messages.push(*message),
+                News::Message(message, files) => polled.take(*message, files),
                 News::Malformed => polled.malformed += 1,
             }
         }
@@ -91,12 +110,10 @@ impl Number {
     /// The batch again that router has not accepted.
     fn again(&self, accepted: Option<&str>) -> Option<Polled> {
         let mut pending = self.pending.borrow_mut();
-        let (cursor, messages) = pending.take()?;
-        if accepted == Some(cursor.as_str()) {
-            return None;
+        if pending.as_ref().is_some_and(|given| accepted == Some(given.cursor.as_str())) {
+            *pending = None;
         }
-        *pending = Some((cursor.clone(), messages.clone()));
-        Some(Polled { messages, cursor: Some(Text::clip(&cursor)), ..Polled::default() })
+        pending.as_ref().map(Pending::polled)
     }
 }
 
@@ -106,7 +123,7 @@ async fn follow(mut pull: Pull, news: Sender<News>, own: Option<String>) {
     while let Ok(Ok(chunk)) = pull.next().await {
         for data in events.push(&chunk.bytes) {
             let one = match data.map(|data| read(&data, own.as_deref())) {
-                Some(Read::Message(message)) => News::Message(message),
+                Some(Read::Message(message, files)) => News::Message(message, files),
                 Some(Read::Nothing) => continue,
                 Some(Read::Malformed) | None => News::Malformed,
             };
@@ -127,6 +144,11 @@ fn to(conversation: &Conversation) -> Map<String, Value> {
         ConversationKind::Group => ("groupId", json!(conversation.id)),
     };
     Map::from_iter([(key.to_owned(), value)])
+}
+
+/// A file as signal-cli takes one that is not on its own disk.
+fn data_uri(name: &str, bytes: &[u8]) -> String {
+    format!("data:{};filename={};base64,{}", media_type(bytes), percent_encoded(name), STANDARD.encode(bytes))
 }
 
 impl Platform for Number {
@@ -154,17 +176,24 @@ impl Platform for Number {
         if let Some(last) = polled.messages.last() {
             let cursor = last.key.to_string();
             polled.cursor = Some(Text::clip(&cursor));
-            *self.pending.borrow_mut() = Some((cursor, polled.messages.clone()));
+            let (messages, files) = (polled.messages.clone(), polled.files.clone());
+            *self.pending.borrow_mut() = Some(Pending { cursor, messages, files });
         }
         Ok(polled)
     }
 
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        self.daemon.file(source).await
+    }
+
     async fn put(&self, claim: &Claim) -> Outcome {
-        let Body::Text(text) = &claim.content.body else {
-            return Outcome::Refused { why: Text::clip("files are not sent to Signal yet"), finally: true };
-        };
         let mut parameters = to(&claim.conversation);
-        parameters.insert("message".to_owned(), json!(text));
+        match &claim.content.body {
+            Body::Text(text) => parameters.insert("message".to_owned(), json!(text)),
+            Body::File { name, bytes } => {
+                parameters.insert("attachments".to_owned(), json!([data_uri(name, bytes)]))
+            }
+        };
         if claim.conversation.kind == ConversationKind::Group
             && claim.piece.number == 0
             && let Some((at, author)) = claim.reply_to.as_ref().and_then(|message| message.split_once(':'))

@@ -1,6 +1,7 @@
 //! signal-cli's daemon over HTTP: JSON-RPC 2.0 at `/api/v1/rpc`, and a stream of events at `/api/v1/events`.
 
-use channel::{Api, Lost, refused};
+use crate::attachment::Data;
+use channel::{Api, Lost, NoFile, Source, no_reply, of_status, refused};
 use ipc_proto::Text;
 use ipc_proto::channel::{Link, Outcome};
 use ipc_proto::credproxy::{Request, Verb};
@@ -69,6 +70,18 @@ impl Daemon {
     pub(crate) async fn events(&self) -> Result<Pull, Failure> {
         let (head, pull) = self.api.begin(self.request(Verb::Get, "events", None)?).await?;
         if head.status == 200 { Ok(pull) } else { Err(Failure::Refused(head.status.into())) }
+    }
+
+    /// Opens the file of this id, which the daemon keeps.
+    ///
+    /// # Errors
+    /// [`NoFile`]
+    pub(crate) async fn file(&self, id: &str) -> Result<Source, NoFile> {
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "getAttachment", "params": { "id": id } });
+        let asked = self.request(Verb::Post, "rpc", Some(body)).map_err(|_| NoFile::Later)?;
+        let (head, pull) = self.api.begin(asked).await.map_err(|lost| no_reply(&lost))?;
+        of_status(head.status)?;
+        Ok(Source::Decoded(pull, Box::<Data>::default()))
     }
 }
 

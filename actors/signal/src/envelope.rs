@@ -2,7 +2,7 @@
 //! skipped.
 
 use ipc_proto::channel::{
-    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender,
+    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender, clean_name,
 };
 use ipc_proto::{List, Text};
 use serde::Deserialize;
@@ -75,13 +75,14 @@ struct File {
     filename: Option<String>,
     #[serde(default)]
     size: u64,
+    id: Option<String>,
 }
 
 /// The content of an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// A message.
-    Message(Box<Inbound>),
+    /// A message, and the ids of its files.
+    Message(Box<Inbound>, Vec<String>),
     /// A receipt, a sign of typing, or another event without a message.
     Nothing,
     /// It could not be read.
@@ -102,7 +103,11 @@ pub(crate) fn read(data: &[u8], own: Option<&str>) -> Read {
     if message.message.is_none() && message.attachments.is_empty() {
         return Read::Nothing;
     }
-    inbound(&envelope, message, own, edit).map_or(Read::Malformed, |inbound| Read::Message(Box::new(inbound)))
+    let ids = message.attachments.iter().map(|file| file.id.clone().unwrap_or_default()).collect();
+    match inbound(&envelope, message, own, edit) {
+        Some(inbound) => Read::Message(Box::new(inbound), ids),
+        None => Read::Malformed,
+    }
 }
 
 fn inbound(envelope: &Envelope, message: &Message, own: Option<&str>, edit: bool) -> Option<Inbound> {
@@ -152,7 +157,7 @@ fn parts(message: &Message) -> List<InboundPart, 8> {
 fn attachment(file: &File) -> Attachment {
     Attachment {
         digest: None,
-        name: file.filename.as_deref().map(Text::clip),
+        name: file.filename.as_deref().map(clean_name),
         media_type: Text::clip(&file.content_type),
         size: file.size,
         missed: None,
@@ -171,7 +176,7 @@ mod tests {
         let envelope =
             json!({ "sourceUuid": ANN, "sourceName": "Ann", "timestamp": 17, "dataMessage": data });
         match read(json!({ "envelope": envelope }).to_string().as_bytes(), Some(OWN)) {
-            Read::Message(inbound) => *inbound,
+            Read::Message(inbound, _) => *inbound,
             other => panic!("{other:?}"),
         }
     }

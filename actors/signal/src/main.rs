@@ -1,6 +1,7 @@
 //! `channel@signal`: speaks with the owner's signal-cli. It opens no file, makes no socket and holds no secret.
 
 mod account;
+mod attachment;
 mod daemon;
 mod envelope;
 mod events;

@@ -3,7 +3,7 @@
 use crate::cursor::{Me, Place, Ts, is_id};
 use crate::mrkdwn::{mentions, plain};
 use ipc_proto::channel::{
-    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender,
+    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender, clean_name,
 };
 use ipc_proto::{List, Text};
 use serde::Deserialize;
@@ -20,6 +20,8 @@ pub(crate) struct Malformed;
 pub(crate) struct Message {
     /// The message.
     pub inbound: Inbound,
+    /// The addresses of its files.
+    pub files: Vec<String>,
     /// The conversations whose last message it is.
     pub places: Vec<Place>,
     /// Its time.
@@ -61,6 +63,7 @@ struct File {
     name: Option<String>,
     mimetype: Option<String>,
     size: Option<u64>,
+    url_private_download: Option<String>,
 }
 
 /// A message that was passed on, or the preview of a link: its text is somebody else's.
@@ -86,6 +89,7 @@ pub(crate) fn of_event(event: &Value, me: &Me) -> Result<Option<Message>, Malfor
             let edited = message(changed, channel, me)?;
             Ok(edited.map(|edited| Message {
                 inbound: Inbound { edit: true, ..edited.inbound },
+                files: edited.files,
                 places: Vec::new(),
                 ts: edited.ts,
             }))
@@ -145,7 +149,8 @@ fn message(raw: Raw, channel: Option<String>, me: &Me) -> Result<Option<Message>
         mentions: mentioned,
         moved_from: None,
     };
-    Ok(Some(Message { inbound, places: places(&channel, (direct, mentioned), reply, ts), ts }))
+    let files = sources(raw.files.as_deref().unwrap_or_default());
+    Ok(Some(Message { inbound, files, places: places(&channel, (direct, mentioned), reply, ts), ts }))
 }
 
 /// A direct conversation goes on below; in a channel, each message that starts one begins a thread, which is its conversation.
@@ -200,23 +205,21 @@ fn parts(raw: &Raw, me: &Me) -> Vec<InboundPart> {
         .collect()
 }
 
-/// Files are named and not fetched.
+/// The addresses of files. One that is not of Slack, or that a plan hides, has none.
+fn sources(files: &[File]) -> Vec<String> {
+    files.iter().map(|file| file.url_private_download.clone().unwrap_or_default()).collect()
+}
+
+/// The files as they are named, before any is fetched.
 fn attachments(files: &[File]) -> Vec<Attachment> {
     let attachment = |file: &File| Attachment {
         digest: None,
-        name: file.name.as_deref().map(clean),
+        name: file.name.as_deref().map(clean_name),
         media_type: Text::clip(file.mimetype.as_deref().unwrap_or("application/octet-stream")),
         size: file.size.unwrap_or_default(),
         missed: None,
     };
     files.iter().map(attachment).collect()
-}
-
-/// A file's name without a path and without control characters.
-fn clean(name: &str) -> Text<255> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown: String = base.chars().filter(|c| !c.is_control()).collect();
-    Text::clip(shown.trim_start_matches('.'))
 }
 
 #[cfg(test)]

@@ -275,12 +275,24 @@ fn polled(given: &Unsettled) -> Polled {
         Content::Press(press, id) => Some(Pressed { press: press.clone(), id: id.clone() }),
         _ => None,
     };
-    let unread = given.items.iter().filter(|item| matches!(item.content, Content::Malformed)).count();
-    Polled {
-        messages: given.items.iter().filter_map(Item::inbound).cloned().collect(),
+    let mut polled = Polled {
         presses: given.items.iter().filter_map(press).collect(),
         cursor: Some(given.cursor.clone()),
-        malformed: given.malformed.saturating_add(u32::try_from(unread).unwrap_or(u32::MAX)),
+        malformed: given.malformed.saturating_add(unread(given)),
         ..Polled::default()
+    };
+    for item in &given.items {
+        match &item.content {
+            Content::Message(message) => polled.take(message.inbound.clone(), message.files.clone()),
+            Content::Command(inbound) => polled.take((**inbound).clone(), []),
+            Content::Press(..) | Content::Malformed | Content::Nothing => {}
+        }
     }
+    polled
+}
+
+/// Payloads of a batch that could not be read.
+fn unread(given: &Unsettled) -> u32 {
+    let unread = given.items.iter().filter(|item| matches!(item.content, Content::Malformed)).count();
+    u32::try_from(unread).unwrap_or(u32::MAX)
 }

@@ -1,14 +1,15 @@
 //! Requests to Slack through credproxy, which puts the token into a header.
 
 use crate::failure::{Failure, accepted, read};
-use channel::{Api, percent_encoded};
+use channel::{Api, NoFile, Source, origin, percent_encoded};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::{Opening, Placement, Request, SocketAddress, Stream, Verb};
 use ipc_proto::{List, Text};
 use serde_json::Value;
 
-/// Slack's own server.
+/// Slack's own server, and the one that gives out files.
 const SERVER: &str = "https://slack.com/api";
+const FILES: &str = "https://files.slack.com";
 const JSON: &str = "application/json; charset=utf-8";
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -20,13 +21,16 @@ pub(crate) struct Web {
     /// The secret with the app's token.
     app: String,
     server: String,
+    /// The server that gives out files.
+    files: String,
 }
 
 impl Web {
     pub(crate) fn new(api: Api, account: &ChannelAccount) -> Self {
         let server = account.base_url.as_deref().unwrap_or(SERVER).trim_end_matches('/').to_owned();
+        let files = account.base_url.as_deref().map_or(FILES, origin).to_owned();
         let app = account.app_secret.clone().unwrap_or_default();
-        Self { api, bot: account.secret.clone(), app, server }
+        Self { api, bot: account.secret.clone(), app, server, files }
     }
 
     /// The way to the servers.
@@ -60,6 +64,14 @@ impl Web {
     /// As [`Self::json`].
     pub(crate) async fn bytes(&self, url: &str, kind: &str, body: Vec<u8>) -> Result<(), Failure> {
         accepted(&self.api.request(request(url, kind, body, None)?).await?)
+    }
+
+    /// Opens a file at its address. Whoever may not read it is sent to a page for signing in, which is not fetched.
+    ///
+    /// # Errors
+    /// [`NoFile`]
+    pub(crate) async fn file(&self, url: &str) -> Result<Source, NoFile> {
+        self.api.file(url, &[&self.files], &[], Some(bearer(&self.bot))).await
     }
 
     /// Sends a document to an address that Slack gave, without a token.

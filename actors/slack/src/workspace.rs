@@ -7,7 +7,7 @@ use crate::receiver::Receiver;
 use crate::request;
 use crate::upload;
 use crate::web::Web;
-use channel::{Api, Facts, Found, Lost, Platform, PollFault, Polled, SLACK};
+use channel::{Api, Facts, Found, Lost, NoFile, Platform, PollFault, Polled, SLACK, Source};
 use ipc_proto::Text;
 use ipc_proto::channel::{Body, Claim, Conversation, Outcome, Piece, PressAnswer};
 use ipc_proto::config::ChannelAccount;
@@ -132,6 +132,10 @@ impl Platform for Workspace {
     async fn poll(&self, cursor: Option<&str>, held: bool) -> Result<Polled, PollFault> {
         let polled = self.news(cursor, held).await;
         polled.map_err(|failure| poll_fault(&failure, self.web.api().account()))
+    }
+
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        self.web.file(source).await
     }
 
     async fn put(&self, claim: &Claim) -> Outcome {

@@ -4,13 +4,15 @@ use crate::api::Api;
 use crate::reply::{Failure, Kind, Refusal, no_file, outcome, poll_fault, trouble};
 use crate::update::{Me, next_update, read};
 use crate::{findings, request};
-use channel::{Facts, Lost, NoFile, Platform, PollFault, Polled, Rendered, TELEGRAM, form, media_type};
+use channel::{
+    Facts, Lost, NoFile, Platform, PollFault, Polled, Rendered, Source, TELEGRAM, form, media_type,
+};
 use ipc_proto::channel::{
     BATCH, Body, Claim, Conversation, Finding, Missed, Outcome, Piece, PressAnswer, Trouble,
 };
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::{Name, Text};
-use kit::{Host, Pull};
+use kit::Host;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
@@ -149,13 +151,13 @@ impl Platform for Bot {
         })
     }
 
-    async fn open_file(&self, source: &str) -> Result<Pull, NoFile> {
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
         let found = self.api.call("getFile", &json!({ "file_id": source })).await;
         let found = found.map_err(|failure| no_file(&failure))?;
         let path = found.get("file_path").and_then(Value::as_str).filter(|path| is_plain(path));
         let path = path.ok_or(NoFile::Missed(Missed::Gone))?;
         match self.api.file(path).await {
-            Ok((head, pull)) if head.status == 200 => Ok(pull),
+            Ok((head, pull)) if head.status == 200 => Ok(Source::Body(pull)),
             Ok((head, _)) if head.status == 404 => Err(NoFile::Missed(Missed::Gone)),
             Ok(_) | Err(_) => Err(NoFile::Later),
         }

@@ -3,14 +3,18 @@
 use crate::message::read;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Reply, WEBHOOK, refused};
-use ipc_proto::channel::{Body, Claim, Outcome};
+use channel::{
+    Api, Facts, Found, Hooks, Lost, NoFile, Platform, PollFault, Polled, Reply, Source, WEBHOOK, media_type,
+    refused,
+};
+use ipc_proto::channel::{Body, Claim, Missed, Outcome};
 use ipc_proto::config::ChannelAccount;
 use ipc_proto::credproxy::{Proof, Verb};
 use ipc_proto::ingress::{Hook, HookAnswer};
 use ipc_proto::{Name, Text};
 use kit::Host;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::cell::RefCell;
 
 /// Seconds by which the time of a hook may differ from this machine's, as Standard Webhooks recommends.
 const SKEW_S: u64 = 300;
@@ -23,12 +27,14 @@ pub(crate) struct Webhook {
     hooks: Hooks,
     secret: Name,
     url: String,
+    /// The files of the last message, in base64.
+    files: RefCell<Vec<String>>,
 }
 
 impl Webhook {
     pub(crate) fn new(api: Api, hooks: Hooks, account: &ChannelAccount) -> Self {
         let url = account.base_url.clone().unwrap_or_default();
-        Self { api, hooks, secret: Name::clip(&account.secret), url }
+        Self { api, hooks, secret: Name::clip(&account.secret), url, files: RefCell::default() }
     }
 
     /// The id and the time of a hook whose signature holds, or the status by which it is refused.
@@ -53,16 +59,9 @@ impl Webhook {
         Err(401)
     }
 
-    async fn post(&self, claim: &Claim, text: &str) -> Result<Reply, Lost> {
+    async fn post(&self, claim: &Claim) -> Result<Reply, Lost> {
         let (id, at) = (id_of(claim), (kit::now_ms() / 1000).to_string());
-        let body = json!({
-            "type": "message",
-            "conversation": claim.conversation.id,
-            "reply_to": claim.reply_to,
-            "part": claim.piece.number,
-            "text": text,
-        });
-        let body = body.to_string().into_bytes();
+        let body = document(claim).to_string().into_bytes();
         let signed = [format!("{id}.{at}.").as_bytes(), &body].concat();
         let signature = self.api.sign(&self.secret, &signed).await?;
         let headers = [
@@ -74,6 +73,24 @@ impl Webhook {
         let request = channel::request(Verb::Post, &self.url, &headers, body, None)?;
         self.api.request(request).await
     }
+}
+
+/// A piece as the receiver gets it: a text, or a file in base64.
+fn document(claim: &Claim) -> Value {
+    let (key, content) = match &claim.content.body {
+        Body::Text(text) => ("text", json!(text)),
+        Body::File { name, bytes } => (
+            "file",
+            json!({ "name": name, "media_type": media_type(bytes), "data": STANDARD.encode(&**bytes) }),
+        ),
+    };
+    json!({
+        "type": "message",
+        "conversation": claim.conversation.id,
+        "reply_to": claim.reply_to,
+        "part": claim.piece.number,
+        key: content,
+    })
 }
 
 /// The id of an answer: the same one whenever it is sent.
@@ -119,9 +136,12 @@ impl Platform for Webhook {
             Err(status) => Err(status),
         };
         match message {
-            Ok(message) => {
+            Ok((message, files)) => {
                 let cursor = Some(self.hooks.hand_on(hook.id));
-                Ok(Polled { messages: vec![message], cursor, ..Polled::default() })
+                let mut polled = Polled { cursor, ..Polled::default() };
+                polled.take(message, (0..files.len()).map(|number| number.to_string()));
+                *self.files.borrow_mut() = files;
+                Ok(polled)
             }
             Err(status) => {
                 self.hooks.answer(hook.id, HookAnswer::status(status)).await;
@@ -130,13 +150,15 @@ impl Platform for Webhook {
         }
     }
 
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        let files = self.files.borrow();
+        let file = source.parse().ok().and_then(|number: usize| files.get(number));
+        let bytes = file.and_then(|file| STANDARD.decode(file).ok());
+        bytes.map(Source::Bytes).ok_or(NoFile::Missed(Missed::Gone))
+    }
+
     async fn put(&self, claim: &Claim) -> Outcome {
-        match &claim.content.body {
-            Body::Text(text) => outcome(&id_of(claim), &self.post(claim, text).await),
-            Body::File { .. } => {
-                Outcome::Refused { why: Text::clip("a webhook takes no files"), finally: true }
-            }
-        }
+        outcome(&id_of(claim), &self.post(claim).await)
     }
 
     async fn find(&self, _: &Claim) -> Found {

@@ -1,13 +1,16 @@
-//! A number of WhatsApp: its hooks are read once their signature holds, and its messages are sent by the Cloud API.
+//! A number of WhatsApp: its hooks are read once their signature holds, and its messages and files go by the Cloud API.
 
+use crate::cloud::Cloud;
 use crate::hook::{News, read};
-use crate::reply::outcome;
+use crate::reply::{failure, outcome};
 use crate::request::{self, tag};
-use channel::{Api, Facts, Found, Hooks, Lost, Platform, PollFault, Polled, Reply, WHATSAPP, refused};
+use channel::{
+    Api, Facts, Found, Hooks, Lost, NoFile, Platform, PollFault, Polled, Reply, Source, WHATSAPP, refused,
+};
 use data_encoding::HEXLOWER_PERMISSIVE;
 use ipc_proto::channel::{Body, Claim, Conversation, Outcome, PressAnswer};
 use ipc_proto::config::ChannelAccount;
-use ipc_proto::credproxy::{Placement, Proof, Verb};
+use ipc_proto::credproxy::Proof;
 use ipc_proto::ingress::{Hook, HookAnswer};
 use ipc_proto::{Name, Text};
 use kit::Host;
@@ -17,9 +20,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The platform's own server, and the version of its API.
-const SERVER: &str = "https://graph.facebook.com";
-const VERSION: &str = "v23.0";
+/// The pause before a file is tried again that nobody has, ms.
+const AGAIN_MS: u32 = 5_000;
 /// The time for which a status of a message of unknown outcome is waited for.
 const STATUS: Duration = Duration::from_secs(600);
 /// Conversations and statuses that are remembered.
@@ -27,13 +29,11 @@ const REMEMBERED: usize = 1024;
 
 /// A number.
 pub(crate) struct Number {
-    api: Api,
+    cloud: Cloud,
     hooks: Hooks,
-    token: Name,
     app_secret: Name,
     verify_secret: Name,
     number: String,
-    server: String,
     /// The last message of each conversation, which the sign of typing answers.
     last: RefCell<HashMap<Text<128>, Text<128>>>,
     /// The message ids that statuses brought, by tag.
@@ -45,13 +45,11 @@ impl Number {
     pub(crate) fn new(api: Api, hooks: Hooks, account: &ChannelAccount) -> Self {
         let name = |secret: &Option<String>| Name::clip(secret.as_deref().unwrap_or_default());
         Self {
-            api,
+            cloud: Cloud::new(api, account),
             hooks,
-            token: Name::clip(&account.secret),
             app_secret: name(&account.app_secret),
             verify_secret: name(&account.verify_secret),
             number: account.number.clone().unwrap_or_default(),
-            server: account.base_url.clone().unwrap_or_else(|| SERVER.to_owned()),
             last: RefCell::default(),
             sent: RefCell::default(),
             news: Notify::new(),
@@ -59,11 +57,19 @@ impl Number {
     }
 
     async fn post(&self, message: &Value) -> Result<Reply, Lost> {
-        let url = format!("{}/{VERSION}/{}/messages", self.server, self.number);
-        let secret = Placement::header(&self.token, "authorization", "Bearer ");
-        let headers = [("content-type", "application/json")];
-        let request = channel::request(Verb::Post, &url, &headers, message.to_string(), Some(secret))?;
-        self.api.request(request).await
+        self.cloud.post(message).await
+    }
+
+    /// Sends a file: its bytes are stored first, and nobody has them before the message.
+    async fn send_file(&self, claim: &Claim, name: &str, bytes: &[u8]) -> Outcome {
+        let stored = match self.cloud.store(name, bytes).await {
+            Ok(reply) => match request::stored(&reply) {
+                Some(id) => id,
+                None => return failure(&reply).unwrap_or(Outcome::Unsent { after_ms: AGAIN_MS }),
+            },
+            Err(_) => return Outcome::Unsent { after_ms: AGAIN_MS },
+        };
+        outcome(&self.post(&request::file(claim, &stored, name, bytes)).await)
     }
 
     /// The platform's first try of the address: its challenge, if it knows the verify token.
@@ -80,7 +86,7 @@ impl Number {
         else {
             return HookAnswer::status(400);
         };
-        match self.api.verify(&self.verify_secret, Proof::Equal, b"", token.as_bytes()).await {
+        match self.cloud.api().verify(&self.verify_secret, Proof::Equal, b"", token.as_bytes()).await {
             Ok(true) => HookAnswer { status: 200, body: Text::clip(challenge) },
             Ok(false) => HookAnswer::status(403),
             Err(_) => HookAnswer::status(503),
@@ -91,7 +97,7 @@ impl Number {
     async fn proven(&self, hook: &Hook) -> Result<News, u16> {
         let given = hook.header("x-hub-signature-256").and_then(|value| value.strip_prefix("sha256="));
         let given = given.and_then(|hex| HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok()).ok_or(401_u16)?;
-        match self.api.verify(&self.app_secret, Proof::HmacSha256, &hook.body, &given).await {
+        match self.cloud.api().verify(&self.app_secret, Proof::HmacSha256, &hook.body, &given).await {
             Ok(true) => read(&self.number, &hook.body).ok_or(400),
             Ok(false) => Err(401),
             Err(_) => Err(503),
@@ -138,8 +144,8 @@ impl Platform for Number {
             Ok(news) => {
                 self.note(&news);
                 let cursor = Some(self.hooks.hand_on(hook.id));
-                let News { messages, presses, malformed, .. } = news;
-                Ok(Polled { messages, presses, cursor, malformed, ..Polled::default() })
+                let News { messages, files, presses, malformed, .. } = news;
+                Ok(Polled { messages, files, presses, cursor, malformed, ..Polled::default() })
             }
             Err(status) => {
                 self.hooks.answer(hook.id, HookAnswer::status(status)).await;
@@ -148,13 +154,17 @@ impl Platform for Number {
         }
     }
 
+    async fn open_file(&self, source: &str) -> Result<Source, NoFile> {
+        self.cloud.file(source).await
+    }
+
     async fn put(&self, claim: &Claim) -> Outcome {
         match &claim.content.body {
             Body::Text(text) => match request::send(claim, text) {
                 Some(message) => outcome(&self.post(&message).await),
                 None => refused("the question is too long for WhatsApp's buttons; answer it by agentctl"),
             },
-            Body::File { .. } => refused("files are not sent to WhatsApp yet"),
+            Body::File { name, bytes } => self.send_file(claim, name, bytes).await,
         }
     }
 

@@ -1,8 +1,9 @@
 //! The hooks of the Cloud API: messages, presses of buttons, and statuses of what was sent. Fields that are not known are skipped.
 
-use channel::{Pressed, nonce_of};
+use channel::{FileAt, Pressed, nonce_of};
 use ipc_proto::channel::{
     Attachment, BATCH, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Press, Sender,
+    clean_name,
 };
 use ipc_proto::{List, Text};
 use serde::Deserialize;
@@ -13,6 +14,8 @@ use serde_json::Value;
 pub(crate) struct News {
     /// Messages, oldest first.
     pub messages: Vec<Inbound>,
+    /// The ids of the messages' files.
+    pub files: Vec<FileAt>,
     /// Presses of buttons.
     pub presses: Vec<Pressed>,
     /// The message ids of pieces that the platform has, by the tag they were sent with.
@@ -106,6 +109,8 @@ struct Context {
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
+    id: String,
+    #[serde(default)]
     mime_type: String,
     filename: Option<String>,
 }
@@ -153,7 +158,10 @@ fn take(news: &mut News, message: &Value, contacts: &[Contact]) -> Option<()> {
         news.presses.push(Pressed { press, id: message.from });
         return Some(());
     }
+    let file = content(&message).1.filter(|file| !file.id.is_empty());
+    let source = file.map(|file| FileAt { message: news.messages.len(), attachment: 0, source: file.id });
     news.messages.push(inbound(&message, sender, conversation)?);
+    news.files.extend(source);
     Some(())
 }
 
@@ -167,8 +175,8 @@ fn sender(id: &str, contacts: &[Contact]) -> Option<Sender> {
 
 fn inbound(message: &Message, sender: Sender, conversation: Conversation) -> Option<Inbound> {
     let forwarded = message.context.as_ref().is_some_and(|context| context.forwarded);
-    let (text, attachment) = content(message);
-    let kind = match (forwarded, &attachment) {
+    let (text, file) = content(message);
+    let kind = match (forwarded, &file) {
         (true, _) => PartKind::Forward,
         (false, Some(_)) => PartKind::Caption,
         (false, None) => PartKind::Own,
@@ -179,7 +187,7 @@ fn inbound(message: &Message, sender: Sender, conversation: Conversation) -> Opt
         conversation,
         sender,
         parts: List::clip(parts),
-        attachments: List::clip(attachment),
+        attachments: List::clip(file.as_ref().map(attachment)),
         message: Text::new(&*message.id).ok()?,
         reply_to: message.context.as_ref().and_then(|context| Text::new(context.id.as_deref()?).ok()),
         sent_ms: message.timestamp.parse::<u64>().unwrap_or_default().saturating_mul(1000),
@@ -189,21 +197,25 @@ fn inbound(message: &Message, sender: Sender, conversation: Conversation) -> Opt
     })
 }
 
-/// The text of a message, and its attachment, which stands under the name of its type.
-fn content(message: &Message) -> (Option<&str>, Option<Attachment>) {
+/// The text of a message, and its file, which stands under the name of its type.
+fn content(message: &Message) -> (Option<&str>, Option<File>) {
     if let Some(words) = &message.text {
         return (Some(&words.body), None);
     }
     let Some(value) = message.rest.get(&message.kind) else { return (None, None) };
     let Ok(file) = File::deserialize(value) else { return (None, None) };
-    let attachment = Attachment {
+    (value.get("caption").and_then(Value::as_str), Some(file))
+}
+
+/// A file as it is named, before it is fetched. A hook says no size.
+fn attachment(file: &File) -> Attachment {
+    Attachment {
         digest: None,
-        name: file.filename.as_deref().map(Text::clip),
+        name: file.filename.as_deref().map(clean_name),
         media_type: Text::clip(&file.mime_type),
         size: 0,
         missed: None,
-    };
-    (value.get("caption").and_then(Value::as_str), Some(attachment))
+    }
 }
 
 #[cfg(test)]
@@ -230,8 +242,9 @@ mod tests {
         assert_eq!((news.messages[0].sender.name.as_str(), news.messages[0].sent_ms), ("Ann", 5000));
         assert_eq!(news.messages[0].parts[0].kind, PartKind::Own);
         let image = json!({ "from": "4670", "id": "w2", "type": "image",
-            "image": { "mime_type": "image/png", "caption": "look" } });
+            "image": { "id": "8", "mime_type": "image/png", "caption": "look" } });
         let news = one(&image);
+        assert_eq!(news.files, [FileAt { message: 0, attachment: 0, source: "8".to_owned() }]);
         assert_eq!(news.messages[0].parts[0].kind, PartKind::Caption);
         assert_eq!(news.messages[0].attachments[0].media_type.as_str(), "image/png");
         let mut passed = text;

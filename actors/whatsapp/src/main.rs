@@ -2,6 +2,7 @@
 //! secret.
 
 mod account;
+mod cloud;
 mod hook;
 mod reply;
 mod request;

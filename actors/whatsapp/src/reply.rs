@@ -47,24 +47,29 @@ pub(crate) fn outcome(reply: &Result<Reply, Lost>) -> Outcome {
         let id = sent.and_then(|sent| Text::new(sent.messages.into_iter().next()?.id).ok());
         return id.map_or(Outcome::Unknown, |id| Outcome::Sent { id });
     }
+    failure(reply).unwrap_or(Outcome::Unknown)
+}
+
+/// The outcome that a definite refusal says; none for any other reply.
+pub(crate) fn failure(reply: &Reply) -> Option<Outcome> {
     if !(400..500).contains(&reply.status) {
-        return Outcome::Unknown;
+        return None;
     }
     let code = serde_json::from_slice::<Refusal>(&reply.body).map_or(1, |refusal| refusal.error.code);
     if reply.status == 429 || LIMITS.contains(&code) {
         let wait =
             reply.retry_after.map_or(LIMITED_MS, |seconds| seconds.clamp(1, 3600).saturating_mul(1000));
-        return Outcome::Unsent { after_ms: wait };
+        return Some(Outcome::Unsent { after_ms: wait });
     }
     if reply.status == 401 || TOKEN.contains(&code) {
-        return Outcome::Unsent { after_ms: REFUSED_MS };
+        return Some(Outcome::Unsent { after_ms: REFUSED_MS });
     }
     let why = if code == WINDOW_CLOSED {
         "window_closed: the person's last message is over 24 hours old".to_owned()
     } else {
         format!("WhatsApp refused the message ({code})")
     };
-    Outcome::Refused { why: Text::clip(&why), finally: true }
+    Some(Outcome::Refused { why: Text::clip(&why), finally: true })
 }
 
 #[cfg(test)]

@@ -1,11 +1,13 @@
-//! The requests of the Cloud API: texts, texts with buttons, and the sign of typing.
+//! The requests of the Cloud API: texts, texts with buttons, files, and the sign of typing.
 
-use channel::nonce_text;
+use channel::{Reply, media_type, nonce_text};
 use ipc_proto::channel::{Button, Claim};
 use serde_json::{Value, json};
 
 /// The longest text above buttons, in characters.
 const WITH_BUTTONS: usize = 1024;
+/// The largest picture that is shown as one, bytes.
+const PICTURE: usize = 5 * 1024 * 1024;
 /// The most buttons of a message, and the longest caption of one.
 const BUTTONS: (usize, usize) = (3, 20);
 
@@ -21,14 +23,34 @@ pub(crate) fn send(claim: &Claim, text: &str) -> Option<Value> {
     } else {
         ("interactive", question(&claim.buttons, text)?)
     };
-    Some(json!({
+    Some(message(claim, kind, &content))
+}
+
+/// A message with the file that is stored under this id: a picture, or a document with its name.
+pub(crate) fn file(claim: &Claim, stored: &str, name: &str, bytes: &[u8]) -> Value {
+    let is_picture = matches!(media_type(bytes), "image/jpeg" | "image/png") && bytes.len() <= PICTURE;
+    if is_picture {
+        message(claim, "image", &json!({ "id": stored }))
+    } else {
+        message(claim, "document", &json!({ "id": stored, "filename": name }))
+    }
+}
+
+/// The id of a file that a reply says is stored.
+pub(crate) fn stored(reply: &Reply) -> Option<String> {
+    let document: Value = serde_json::from_slice(&reply.body).ok().filter(|_| reply.status == 200)?;
+    document.get("id").and_then(Value::as_str).map(str::to_owned)
+}
+
+fn message(claim: &Claim, kind: &str, content: &Value) -> Value {
+    json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
         "to": claim.conversation.id,
         "biz_opaque_callback_data": tag(claim),
         "type": kind,
         kind: content,
-    }))
+    })
 }
 
 /// A text with buttons; none where it is too long for them.

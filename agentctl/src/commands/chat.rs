@@ -38,6 +38,9 @@ pub(crate) struct Chat {
     /// Keep this many lines of it
     #[arg(long, value_name = "LINES", default_value_t = 1000)]
     history_size: usize,
+    /// The text before your lines
+    #[arg(long, value_name = "TEXT", default_value = "cordon> ")]
+    prompt: String,
 }
 
 /// The session, agent and workspace of a chat.
@@ -57,7 +60,7 @@ pub(crate) async fn chat(app: &App, chat: Chat) -> Outcome {
     if Out::interactive() && !app.out.json {
         app.out.remark(&format!("session {}; Ctrl-C cancels a turn, Ctrl-D ends the chat", talk.session));
     }
-    let mut prompt = Prompt::new(chat.history, chat.history_size)?;
+    let mut prompt = Prompt::new(chat.prompt, chat.history, chat.history_size)?;
     while let Some(line) = prompt.line()? {
         match say(app, &talk, line).await {
             Ok(_) => {}

@@ -12,10 +12,11 @@ use crate::commands::sandbox;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::{turn, turn_end, view};
-use ipc_proto::Name;
 use ipc_proto::control::{ControlError, method};
-use ipc_proto::ids::TurnId;
+use ipc_proto::dialer::HostPort;
+use ipc_proto::ids::{ApprovalId, TurnId};
 use ipc_proto::router::{self, End, Finished, Profile, RouterError, SessionName, Task, TurnEvent, Typed};
+use ipc_proto::{List, Name, Text};
 use manifest::Process;
 use nix::sys::signal::Signal;
 use program::Places;
@@ -47,8 +48,11 @@ pub(crate) struct Run {
     /// The profile of the program's needs; guessed from its name by default
     #[arg(long, value_name = "PROFILE")]
     profile: Option<Profiled>,
+    /// Let the program reach this host without a question: HOST, HOST:PORT or HOST:PORT send
+    #[arg(long, value_name = "HOST", value_parser = allowed)]
+    allow: Vec<Text<300>>,
     /// Resume a run whose agentctl has ended, by the token that was printed at its start
-    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["agent", "workspace", "session", "profile", "command"])]
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["agent", "workspace", "session", "profile", "allow", "command"])]
     resume: Option<Token>,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "resume", value_name = "PROGRAM")]
@@ -66,6 +70,16 @@ enum Profiled {
     ClaudeCode,
     /// opencode
     Opencode,
+}
+
+/// A host that the program may reach; without a port HTTPS's is meant.
+fn allowed(text: &str) -> Result<Text<300>, String> {
+    let (place, verb) = text.split_once(' ').unwrap_or((text, "read"));
+    let place = if place.contains(':') { place.to_owned() } else { format!("{place}:443") };
+    if place.parse::<HostPort>().is_err() || !matches!(verb, "read" | "send") {
+        return Err("give HOST, HOST:PORT or \"HOST:PORT send\", such as pypi.org".to_owned());
+    }
+    Text::new(format!("{place} {verb}")).map_err(|_| "the host is too long".to_owned())
 }
 
 /// Runs it.
@@ -89,7 +103,9 @@ async fn attempt(app: &App, run: Run) -> Outcome {
     let words = sandbox::command_line(&argv);
     let profile = profile(run.profile, argv.first().map_or("", |word| word.as_str()));
     let attended = terminal.is_some();
-    let task = Task::Run(router::Run { argv, profile, terminal });
+    let allow = List::new(run.allow)
+        .map_err(|_| Failure::Usage("--allow can be given at most 16 times".to_owned()))?;
+    let task = Task::Run(router::Run { argv, profile, terminal, allow });
     let ask = turn::within(turn::ask(session.clone(), run.agent, words, task), workspace);
     let accepted = turn::submit(app, &ask).await?;
     let throw_away =
@@ -195,6 +211,9 @@ async fn follow(app: &App, turn: TurnId, signals: &Interrupt) -> Result<Played, 
 }
 
 fn show(app: &App, event: &TurnEvent) -> io::Result<()> {
+    if let TurnEvent::Approval { id, preview, .. } = event {
+        return asked(app, *id, preview);
+    }
     let TurnEvent::Output { error, bytes } = event else { return Ok(()) };
     if !app.out.json {
         return app.out.raw(bytes, *error);
@@ -202,6 +221,18 @@ fn show(app: &App, event: &TurnEvent) -> io::Result<()> {
     let mut line = json!({"event": "output"});
     view::add_bytes(&mut line, if *error { "stderr" } else { "stdout" }, bytes);
     app.out.json_line(&line)
+}
+
+/// Shows a question about the program's requests. It is answered by another command: whatever is typed here is the program's, which
+/// could ask for a `y` of its own.
+fn asked(app: &App, id: ApprovalId, preview: &str) -> io::Result<()> {
+    if app.out.json {
+        return app.out.json_line(&json!({"event": "approval", "id": id.to_string(), "preview": preview}));
+    }
+    let what = preview.lines().next().unwrap_or_default();
+    // A raw terminal needs a carriage return besides.
+    let said = format!("\r\nCordon asks: {what}?\r\n  agentctl approvals approve {id}\r\n");
+    app.out.raw(said.as_bytes(), true)
 }
 
 /// Sends input piece by piece while it runs; ends only by a failure.

@@ -1,6 +1,7 @@
 //! `agentctl status`: the host and every process of it.
 
 use crate::app::{App, Outcome};
+use crate::commands::tunnel;
 use crate::{host, text, view};
 use ipc_proto::control::{HostStatus, ProcessStatus};
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ pub(crate) async fn status(app: &App, watch: bool) -> Outcome {
             app.out.raw(CLEAR, false)?;
         }
         if app.out.json {
-            app.out.document(document(&host))?;
+            app.out.document(with_tunnel(&host))?;
         } else {
             print(app, &host)?;
         }
@@ -52,6 +53,17 @@ pub(crate) fn document(host: &HostStatus) -> Value {
     })
 }
 
+/// The same, degraded by a tunnel that does not do its work.
+fn with_tunnel(host: &HostStatus) -> Value {
+    let mut document = document(host);
+    let fault = tunnel::fault(&host.state_dir);
+    let degraded = document.get_mut("degraded").and_then(Value::as_array_mut);
+    if let (Some(degraded), Some(fault)) = (degraded, fault) {
+        degraded.push(json!({ "name": "tunnel", "state": fault.state, "reason": fault.sentence }));
+    }
+    document
+}
+
 fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
     app.out.pairs(&[
         ("state", host.state.to_string()),
@@ -73,6 +85,7 @@ fn print(app: &App, host: &HostStatus) -> std::io::Result<()> {
     app.out.table(&head, host.processes.iter().map(row).collect())?;
     let mut why: Vec<String> = host::degraded(host).map(|p| format!("{} is {}", p.name, p.state)).collect();
     why.extend((!host.reason.is_empty()).then(|| host.reason.to_string()));
+    why.extend(tunnel::fault(&host.state_dir).map(|fault| fault.sentence));
     if why.is_empty() { Ok(()) } else { app.out.line(&format!("\ndegraded: {}", why.join(", "))) }
 }
 

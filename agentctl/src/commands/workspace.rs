@@ -50,8 +50,18 @@ pub(crate) enum Workspace {
     },
 }
 
+/// Runs the command.
+pub(crate) async fn run(app: &App, command: Workspace) -> Outcome {
+    match command {
+        Workspace::List => list(app).await,
+        Workspace::Get { session, path, raw } => get(app, session, path, raw).await,
+        Workspace::Put { session, path, file } => put(app, session, path, file).await,
+        Workspace::Remove { id } => remove(app, id).await,
+    }
+}
+
 /// Lists workspaces.
-pub(crate) async fn list(app: &App) -> Outcome {
+async fn list(app: &App) -> Outcome {
     let found = app.link.ask(&method::workspaces, async |c, cx| c.workspaces(cx).await).await?;
     let head = ["ID", "SESSION", "USER", "KIND", "LABEL"];
     Ok(app.out.list("workspaces", &found, view::workspace, &head, |workspace| {
@@ -67,7 +77,7 @@ pub(crate) async fn list(app: &App) -> Outcome {
 }
 
 /// Prints a file.
-pub(crate) async fn get(app: &App, session: SessionName, path: Text<1024>, raw: bool) -> Outcome {
+async fn get(app: &App, session: SessionName, path: Text<1024>, raw: bool) -> Outcome {
     let words = Text::clip(&format!("get {path}"));
     let ask = turn::ask(session, None, words, Task::Get { path: path.clone() });
     let mut bytes = Vec::new();
@@ -84,7 +94,7 @@ pub(crate) async fn get(app: &App, session: SessionName, path: Text<1024>, raw: 
 }
 
 /// Puts a file.
-pub(crate) async fn put(app: &App, session: SessionName, path: Text<1024>, file: Option<PathBuf>) -> Outcome {
+async fn put(app: &App, session: SessionName, path: Text<1024>, file: Option<PathBuf>) -> Outcome {
     let bytes = match &file {
         Some(file) => read(file)?,
         None => bounded(std::io::stdin().lock(), Path::new("standard input"))?,
@@ -98,7 +108,7 @@ pub(crate) async fn put(app: &App, session: SessionName, path: Text<1024>, file:
 }
 
 /// Removes a workspace.
-pub(crate) async fn remove(app: &App, id: WorkspaceId) -> Outcome {
+async fn remove(app: &App, id: WorkspaceId) -> Outcome {
     app.link.ask(&method::remove_workspace, async |c, cx| c.remove_workspace(cx, id).await).await?;
     Ok(app.out.done(json!({ "workspace": id.to_string() }), "removed")?)
 }

@@ -11,13 +11,15 @@ mod program;
 
 use crate::RunnerFault;
 use crate::command::{Piece, not_run};
+use crate::egress;
 use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::router::{Run, Typed};
-use ipc_proto::runner_gate::Ending;
+use ipc_proto::runner_gate::{Ending, Work};
 use program::Program;
 use runner::tools::{limit, network};
 use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender};
 
@@ -30,16 +32,12 @@ const LAST: usize = 4 << 20;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Runs it.
-pub(crate) async fn run(
-    gate: &Gate,
-    run: &Run,
-    places: &Places,
-    wall_ms: u32,
-) -> Result<Ending, RunnerFault> {
+pub(crate) async fn run(gate: &Gate, run: &Run, work: &Work, places: &Places) -> Result<Ending, RunnerFault> {
     limit::begin();
     api::open(gate.clone()).await?;
+    let authority = way_out(gate, work, places).await?;
     let model = model_of(gate).await?;
-    let environment = profile::prepare(run.profile, &model, places)?;
+    let environment = profile::prepare(run.profile, &model, places, authority.as_deref())?;
     let argv: Vec<&str> = run.argv.iter().map(|word| word.as_str()).collect();
     let program = match Program::start(&argv, run.terminal.as_ref(), &environment, places)? {
         Ok(program) => program,
@@ -56,7 +54,7 @@ pub(crate) async fn run(
     let passing = pass(gate, output, &over, &tail);
     tokio::pin!(passing);
     let mut passed = false;
-    let wall = tokio::time::sleep(Duration::from_millis(wall_ms.into()));
+    let wall = tokio::time::sleep(Duration::from_millis(work.wall_ms.into()));
     tokio::pin!(wall);
     let status = loop {
         tokio::select! {
@@ -78,8 +76,9 @@ pub(crate) async fn run(
         }
     }
     typing.abort();
-    // A program with a terminal of its own has told the person in its own way.
-    let sentence = tail.borrow().explain(status).filter(|_| run.terminal.is_none());
+    // A program with a terminal of its own has told the person in its own way, and one with a way out was told by the proxy.
+    let silent = run.terminal.is_some() || work.network;
+    let sentence = tail.borrow().explain(status).filter(|_| !silent);
     if let Some(sentence) = sentence {
         gate.output(true, format!("{sentence}\n").as_bytes()).await?;
     }
@@ -87,6 +86,11 @@ pub(crate) async fn run(
         gate.output(true, format!("\n[ended because {}]\n", reached.sentence()).as_bytes()).await?;
     }
     Ok(Ending::Exited { status })
+}
+
+/// Opens the way out of a jail that has one; returns the file of the authority that programs are to believe.
+async fn way_out(gate: &Gate, work: &Work, places: &Places) -> Result<Option<PathBuf>, RunnerFault> {
+    if work.network { egress::open(gate, &places.tmp).await.map(Some) } else { Ok(None) }
 }
 
 /// The agent's own model.

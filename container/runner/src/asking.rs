@@ -134,6 +134,7 @@ mod tests {
             tool_ms: List::default(),
             engine: None,
             files: List::default(),
+            network: false,
         }
     }
 

@@ -3,12 +3,15 @@
 
 use crate::RunnerFault;
 use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
+use ipc_proto::egress::{self, EgressError, ReplyId};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
-use ipc_proto::runner_gate::{CompletionState, Ending, FRAME_BOUND, GateError, RunnerGateClient, method};
+use ipc_proto::runner_gate::{
+    CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGateClient, method,
+};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Method, Name, Text};
 use std::time::Instant;
@@ -109,6 +112,21 @@ impl Gate {
         relayed(self.0.run_count(within(&method::run_count), request).await)
     }
 
+    /// Sends a request of a program in the jail out.
+    pub(crate) async fn net_request(&self, request: egress::Request) -> Result<egress::Head, NetworkError> {
+        sent(self.0.net_request(within(&method::net_request), request).await)
+    }
+
+    /// The next piece of a reply.
+    pub(crate) async fn net_next(&self, reply: ReplyId) -> Result<egress::Piece, NetworkError> {
+        sent(self.0.net_next(within(&method::net_next), reply).await)
+    }
+
+    /// Lets a reply go; a lost call does no harm.
+    pub(crate) async fn net_close(&self, reply: ReplyId) {
+        drop(self.0.net_close(within(&method::net_close), reply).await);
+    }
+
     /// Passes on an engine's events, however many.
     pub(crate) async fn engine(&self, events: Vec<EngineEvent>) -> Result<(), RunnerFault> {
         for some in events.chunks(EVENTS) {
@@ -154,4 +172,9 @@ fn flat<T>(reply: Reply<T>) -> Result<T, RunnerFault> {
 /// A gate that is gone is a process that is not there.
 fn relayed<T>(reply: Result<Relayed<T>, RpcError>) -> Relayed<T> {
     reply.unwrap_or_else(|_| Err(RelayError::Down(Name::clip("gate"))))
+}
+
+/// The same of a request that goes out.
+fn sent<T>(reply: Result<Result<T, NetworkError>, RpcError>) -> Result<T, NetworkError> {
+    reply.unwrap_or(Err(NetworkError::Egress(EgressError::Down)))
 }

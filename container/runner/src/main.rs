@@ -7,6 +7,7 @@
 mod agent;
 mod asking;
 mod command;
+mod egress;
 mod files;
 mod gate;
 mod inbox;
@@ -119,7 +120,7 @@ async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places
         Task::Get { path } => files::get(gate, &path, places).await?,
         // Elsewhere there is no loopback to serve it on.
         Task::Run(run) if row.process == Process::AgentRunner => {
-            agent::run(gate, &run, places, work.wall_ms).await?
+            agent::run(gate, &run, &work, places).await?
         }
         Task::Run(_) => Ending::NotStarted,
     };

@@ -21,6 +21,8 @@ macro_rules! processes {
             Memory 5 "memory" [memory MemoryClient MemoryRequest];
             /// Fetches and searches the public web.
             Web 6 "web" [web WebClient WebRequest];
+            /// Makes the requests that jails send out.
+            Egress 25 "egress" [egress EgressClient EgressRequest];
             /// Model adapters.
             Model 7 "model" [model ModelClient ModelRequest];
             /// Users, sessions, inbox, transcript, outbox.

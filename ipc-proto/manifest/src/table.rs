@@ -3,7 +3,7 @@
 use crate::channels;
 use crate::command::{Kind, ListenerKind};
 use crate::process::Process::{
-    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Discord, Email, Embedder, Gate, Gateway,
+    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Discord, Egress, Email, Embedder, Gate, Gateway,
     Ingress, Matrix, Memory, Model, Router, Runner, Scanner, Signal, Slack, Telegram, Web, Webhook, Whatsapp,
 };
 use crate::row::{
@@ -55,9 +55,13 @@ pub const TABLE: &[Row] = &[
         ],
         network: Network::Client,
         syscalls: &[&BASE, &LINKS, &DIAL, &PASS],
-        config: &["log", "dialer", "web"],
+        config: &["log", "dialer", "web", "egress"],
         optional: true,
-        serves: &[to(&[Credproxy, Web], "connections for requests, with a secret or without", &["dial"])],
+        serves: &[to(
+            &[Credproxy, Web, Egress],
+            "connections for requests, with a secret or without",
+            &["dial"],
+        )],
         ..NOTHING
     },
     Row {
@@ -152,6 +156,21 @@ pub const TABLE: &[Row] = &[
         ..NOTHING
     },
     Row {
+        process: Egress,
+        does: "makes the requests that jails send out, over dialled connections; holds no secret",
+        user: "cordon-egress",
+        syscalls: &[&BASE, &LINKS, &HTTP],
+        limits: Limits { files: 1024, ..ACTOR },
+        config: &["log", "egress"],
+        optional: true,
+        serves: &[to(
+            &[Gate],
+            "the requests of a jail, each decided on before",
+            &["request", "next", "close"],
+        )],
+        ..NOTHING
+    },
+    Row {
         process: Model,
         does: "model adapters; parses what providers answer, with neither key nor network",
         user: "cordon-model",
@@ -178,22 +197,11 @@ pub const TABLE: &[Row] = &[
                 &[Gate],
                 "a turn, from its claim to its end",
                 &[
-                    "take",
-                    "step",
-                    "emit",
-                    "finish",
-                    "postpone",
-                    "ask",
-                    "first_answer",
-                    "typed",
-                    "engine_state",
-                    "keep_engine_state",
-                    "steering",
-                    "labels",
-                    "inbox",
-                    "send_file",
+                    "take", "step", "emit", "finish", "postpone", "ask", "first_answer", "claim", "typed",
+                    "steering", "labels", "inbox", "send_file",
                 ],
             ),
+            to(&[Gate], "an engine's state of a session", &["engine_state", "keep_engine_state"]),
             to(&[Gate, Gateway], "who holds a key", &["holder"]),
             to(&[Control], "a directory is used only by the user that control saw attach it", &["attach"]),
             to(
@@ -268,7 +276,7 @@ pub const TABLE: &[Row] = &[
         user: "cordon-gate",
         opens: &[own("the owner's policies")],
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &REPLACE],
-        config: &["log", "gate", "agent", "engine", "web", "policy", "tool", "service", "gateway"],
+        config: &["log", "gate", "agent", "engine", "web", "egress", "policy", "tool", "service", "gateway"],
         commands: &[Kind::Kill],
         serves: &[
             to(
@@ -283,19 +291,11 @@ pub const TABLE: &[Row] = &[
             ),
             to(
                 &[AgentRunner],
-                "a program's model calls, and a coding agent's turn",
-                &[
-                    "run_models",
-                    "run_ask",
-                    "run_pull",
-                    "run_end",
-                    "run_count",
-                    "run_input",
-                    "engine",
-                    "steering",
-                    "save_engine_state",
-                ],
+                "a program's model calls",
+                &["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input"],
             ),
+            to(&[AgentRunner], "a jail's way out", &["net_request", "net_next", "net_close"]),
+            to(&[AgentRunner], "a coding agent's turn", &["engine", "steering", "save_engine_state"]),
             to(&[Gateway], "clients of the API", &["away", "relay", "relay_embed", "relay_count"]),
             to(
                 &[Gateway],

@@ -55,6 +55,8 @@ pub struct Run {
     pub profile: Profile,
     /// The terminal that it is to have of its own; streams without one.
     pub terminal: Option<Terminal>,
+    /// Hosts that the person lets it reach, each `HOST:PORT read` or `HOST:PORT send`.
+    pub allow: List<Text<300>, 16>,
 }
 
 /// The terminal of a program.

@@ -5,6 +5,7 @@ use crate::asking::{is_model, sees};
 use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
 use crate::keys::{MEMORY_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
+use crate::network;
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
 use ipc_proto::config::{Agent, Model, Service};
@@ -68,6 +69,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         memory_tokens: view.number("memory_tokens"),
         limits: view.table("limits").section(problems),
         engine,
+        network: network::of_agent(view),
     }
 }
 

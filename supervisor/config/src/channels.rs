@@ -74,7 +74,8 @@ fn ingress(
         }
         (Some(_), None) => {
             let what = "no channel takes hooks";
-            problems.add(view.line("listen"), &view.key("listen"), what, "nothing here");
+            let valid = "no such line, or a channel of `whatsapp` or `webhook`";
+            problems.add(view.line("listen"), &view.key("listen"), what, valid);
         }
         _ => {}
     }

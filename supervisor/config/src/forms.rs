@@ -188,6 +188,14 @@ pub const PRIVATE_HOST: Form = Form {
     holds: |text| HostPort::parse(text).is_some_and(|at| !at.is_unfit()),
 };
 
+/// A host that jails may reach without a question.
+pub const ALLOWED: Form = Form {
+    valid: "`HOST:PORT`, `HOST:PORT read` or `HOST:PORT send` in lower case, such as `api.example.com:443 send`; `*.` before a host \
+            stands for any labels",
+    shown: true,
+    holds: |text| crate::allowed::allowed(text).is_some(),
+};
+
 /// The address of a search server.
 pub const SEARCH_URL: Form = Form {
     valid: "`https://HOST[:PORT][/PATH]` or `http://HOST[:PORT][/PATH]` in lower case, with no user, query or fragment",

@@ -1,6 +1,7 @@
 //! Second pass over `[host]`: the mode, and the ids of the host's processes in mode `system`.
 
 use crate::accounts::{Accounts, Ids, nobody};
+use crate::machine::Machine;
 use crate::problem::Problems;
 use crate::view::View;
 use manifest::command::Mode;
@@ -27,15 +28,15 @@ pub struct Host {
     pub own_ids: bool,
     /// Uid and gid of each process.
     pub ids: Ids,
-    /// The time zone by its IANA name; none for the machine's own.
-    pub time_zone: Option<String>,
+    /// The time zone that agents are told the time in, by its IANA name.
+    pub time_zone: String,
 }
 
 impl Host {
-    /// Reads it; `root` is true if agentd runs as root.
+    /// Reads it.
     #[must_use]
-    pub fn resolve(file: &View<'_>, root: bool, accounts: &Accounts, problems: &mut Problems) -> Self {
-        let view = file.table("host");
+    pub fn resolve(file: &View<'_>, machine: &Machine, problems: &mut Problems) -> Self {
+        let (view, accounts) = (file.table("host"), &machine.accounts);
         let mode = match view.word("mode").as_str() {
             "system" => Some(Mode::System),
             "user" => Some(Mode::User),
@@ -44,7 +45,7 @@ impl Host {
         };
         let base = view.number("uid_base");
         // In the other modes every process has its caller's uid, and the ids in use do not matter.
-        let own_ids = mode == Some(Mode::System) || mode.is_none() && root;
+        let own_ids = mode == Some(Mode::System) || mode.is_none() && machine.root;
         let nobody = nobody(base).map(|id| format!("id {id} is the id of `nobody`"));
         let against = nobody.or_else(|| accounts.against(base).filter(|_| own_ids));
         if let Some(what) = against.filter(|_| !view.wrong("uid_base")) {
@@ -71,7 +72,7 @@ impl Host {
             installed: installed.is_some(),
             own_ids,
             ids,
-            time_zone: view.text("time_zone"),
+            time_zone: view.text("time_zone").unwrap_or_else(|| machine.time_zone.clone()),
         }
     }
 

@@ -7,6 +7,7 @@
 mod audit;
 mod calls;
 mod channels;
+mod egress;
 mod engines;
 mod gateway;
 mod host;
@@ -101,6 +102,7 @@ const PARTS: &[Part] = &[
     Part::Own(people::KEYS),
     Part::Declared(config::AgentLimits::KEYS),
     Part::Own(people::LIMITS),
+    Part::Own(egress::KEYS),
     Part::Own(engines::KEYS),
     Part::Own(services::KEYS),
     Part::Own(channels::KEYS),
@@ -272,7 +274,7 @@ mod tests {
         assert_eq!(parts_after("agent"), ["NAME"]);
         let agent = [
             "model", "prompt_file", "tools", "profile", "own_words", "memory", "memory_tokens", "engine",
-            "limits",
+            "limits", "network",
         ];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod allowed;
 pub mod args;
 pub mod asking;
 pub mod audit;
@@ -21,7 +22,9 @@ pub mod hosts;
 pub mod keys;
 pub mod kind;
 pub mod known;
+pub mod machine;
 pub mod models;
+pub mod network;
 pub mod plan;
 pub mod policy;
 pub mod problem;
@@ -36,7 +39,8 @@ pub mod users;
 pub mod view;
 pub mod web;
 
-use plan::{Machine, Plan};
+use machine::Machine;
+use plan::Plan;
 use problem::{Problems, Report};
 use shape::{Lines, Place, Shape, Table};
 use std::path::{Path, PathBuf};

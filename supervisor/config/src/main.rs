@@ -3,7 +3,8 @@
 //! output could not be written, 78 configuration.
 
 use agentd_config::args::{Args, Task, USAGE};
-use agentd_config::plan::{Machine, Plan};
+use agentd_config::machine::Machine;
+use agentd_config::plan::Plan;
 use agentd_config::summary::Summary;
 use agentd_config::{Source, accounts::Accounts, read, reference, time_zone};
 use nix::sys::prctl::set_pdeathsig;

@@ -1,6 +1,5 @@
 //! The whole configuration, checked: agentd's settings and each process's section, and the document that carries them.
 
-use crate::accounts::Accounts;
 use crate::agents::{self, Known};
 use crate::asking;
 use crate::audit;
@@ -11,6 +10,8 @@ use crate::engines;
 use crate::gateway::{self, Served};
 use crate::host::Host;
 use crate::keys::LOGGING;
+use crate::machine::Machine;
+use crate::network;
 use crate::policy;
 use crate::problem::Problems;
 use crate::providers::{self, Outside};
@@ -22,31 +23,14 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Embedder, Finding, Gate, Ingress, Log, LogFormat, Memory, NoKeys, Policy,
-    RelayLimits, Router, Section, Service, User,
+    Agent, Audit, Control, Curator, Egress, Embedder, Finding, Gate, Ingress, Log, LogFormat, Memory, NoKeys,
+    Policy, RelayLimits, Router, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// Facts that the file cannot contain: the owner of the host, and its machine.
-#[derive(Debug)]
-pub struct Machine {
-    /// Uid of the person who runs the host.
-    pub owner: u32,
-    /// True if agentd runs as root.
-    pub root: bool,
-    /// The state directory.
-    pub state_dir: String,
-    /// The file itself, whole from the root; empty if there is none.
-    pub file: String,
-    /// The ids in use on the machine.
-    pub accounts: Accounts,
-    /// The machine's time zone by its IANA name.
-    pub time_zone: String,
-}
 
 /// The reason why a checked configuration could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -107,16 +91,15 @@ pub struct Plan {
     pub state_dir: String,
     /// The file, for messages that name it.
     pub file: String,
-    /// The time zone that agents are told the time in, by its IANA name.
-    pub time_zone: String,
+    /// The section of egress; none where no agent has a way out.
+    pub egress: Option<Egress>,
 }
 
 impl Plan {
     /// Reads the checked tree; errors between keys go to `problems`.
     #[must_use]
     pub fn resolve(file: &View<'_>, folder: &Path, machine: &Machine, problems: &mut Problems) -> Self {
-        let host = Host::resolve(file, machine.root, &machine.accounts, problems);
-        let time_zone = host.time_zone.clone().unwrap_or_else(|| machine.time_zone.clone());
+        let host = Host::resolve(file, machine, problems);
         let audit = audit::resolve(file, problems);
         let mut outside = providers::resolve(file, problems);
         let memory = file.table("memory");
@@ -126,7 +109,6 @@ impl Plan {
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
         let gateway = gateway::resolve(file, problems);
-        let (policy, tools) = (policy::resolve(file, problems), tools::resolve(file, problems));
         let (models, asked) = (&outside.names, &mut outside.model);
         asked.asking = asking::asking(file, models, problems);
         asked.budget = asking::budget(file, models, problems);
@@ -146,6 +128,7 @@ impl Plan {
             folder,
         };
         let agents = agents::resolve(file, &known, problems);
+        let egress = network::resolve(file, &agents, &mut outside, folder, problems);
         users::run_by(machine.owner, file, problems);
         let users = users::resolve(file, &host, problems);
         let channels = channels::resolve(file, &agents, gateway.listen, &mut outside, problems);
@@ -153,7 +136,6 @@ impl Plan {
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
         let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
-        let state_dir = machine.state_dir.clone();
         Self {
             host,
             format: if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text },
@@ -167,15 +149,15 @@ impl Plan {
             curator,
             local,
             gateway,
-            policy,
-            tools,
+            policy: policy::resolve(file, problems),
+            tools: tools::resolve(file, problems),
             relay: relay(file, problems),
             services,
             router,
             channels,
-            state_dir,
+            state_dir: machine.state_dir.clone(),
             file: machine.file.clone(),
-            time_zone,
+            egress,
         }
     }
 
@@ -188,6 +170,7 @@ impl Plan {
             Process::Embedder => self.local.is_some(),
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
+            Process::Egress => self.egress.is_some() && self.outside.credproxy,
             Process::Gateway => self.gateway.gateway,
             Process::Ingress => self.channels.ingress.is_some(),
             channel if channel.is_channel() => self.channels.accounts.contains_key(&channel),
@@ -241,6 +224,7 @@ impl Plan {
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
             Process::Memory => self.json(process, self.memory.clone().unwrap_or_default()),
             Process::Web => self.json(process, self.web.own.clone()),
+            Process::Egress => self.json(process, self.egress.clone().unwrap_or_default()),
             Process::Model => self.json(process, self.outside.model.clone()),
             Process::Router => self.json(process, self.router.clone()),
             Process::Gate => self.json(process, self.gate()),
@@ -272,7 +256,8 @@ impl Plan {
             relay: self.relay,
             services: self.services.clone(),
             finding: self.finding.clone(),
-            time_zone: self.time_zone.clone(),
+            time_zone: self.host.time_zone.clone(),
+            egress_private_hosts: self.outside.dialer.egress_private_hosts.clone(),
         }
     }
 

@@ -86,6 +86,7 @@ pub fn resolve(file: &View<'_>, problems: &mut Problems) -> Outside {
         credproxy_hosts: hosts.into_iter().collect(),
         loopback_hosts: plain.iter().cloned().collect(),
         web_private_hosts: Vec::new(),
+        egress_private_hosts: Vec::new(),
         credproxy_private_hosts: texts("private_hosts").into_iter().collect(),
         channel_hosts: Vec::new(),
     };

@@ -291,7 +291,7 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     // SAFETY: a structure of integers and bytes, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (slot, byte) in request.ifr_name.iter_mut().zip(b"lo") {
-        *slot = byte.cast_signed();
+        *slot = libc::c_char::from_ne_bytes([*byte]);
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: the request is valid for the call, and only read.

@@ -83,7 +83,8 @@ const COMMON: &[(&str, i64)] = &[
     ("fchdir", libc::SYS_fchdir),
     ("fchmod", libc::SYS_fchmod),
     ("fchmodat", libc::SYS_fchmodat),
-    ("fchmodat2", libc::SYS_fchmodat2),
+    // The same on every architecture since Linux 6.6; libc lacks the name on some.
+    ("fchmodat2", 452),
     ("fchown", libc::SYS_fchown),
     ("fchownat", libc::SYS_fchownat),
     ("fcntl", libc::SYS_fcntl),

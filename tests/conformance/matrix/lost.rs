@@ -59,6 +59,7 @@ fn a_homeserver_that_dies_with_an_answer_has_it_once() {
     world.server.kill();
     world.host.kill_and_wait("channel@matrix");
     world.host.wait_for("the account is down", || world.host.channel("main")["link"] == "down");
+    world.host.wait_for("the answer is tried several times", || line.vain() >= 12);
     world.server.restart();
     is_sent_once(&world, &room);
     world.ann.say(&room, "and?");

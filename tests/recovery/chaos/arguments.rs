@@ -5,9 +5,11 @@ use ipc_proto::ids::TurnId;
 /// How it is called.
 pub(crate) const USAGE: &str = "\
 usage: chaos [--faults N] [--seed S] [--runs K] [--mode system|user|flat]
+       chaos --channel telegram [--faults N] [--seed S] [--runs K]
 
 Without an argument: CHAOS_FAULTS (200), CHAOS_SEED (a random one) and CHAOS_RUNS (1) of the environment. The seed of
-run k is S + k. Exit status: 0 if no law was broken, 1 if one was, 64 usage.";
+run k is S + k. With --channel the faults are `kill -9` of channel, credproxy, dialer and router while messages go both ways, and
+the runs go side by side. Exit status: 0 if no law was broken, 1 if one was, 64 usage.";
 
 /// The options of a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub(crate) struct Arguments {
     pub(crate) runs: u64,
     /// The host's mode; its own choice without one.
     pub(crate) mode: Option<String>,
+    /// True if the run is one over a messenger.
+    pub(crate) channel: bool,
 }
 
 impl Arguments {
@@ -30,6 +34,7 @@ impl Arguments {
             seed: surroundings("CHAOS_SEED")?.unwrap_or_else(random),
             runs: surroundings("CHAOS_RUNS")?.unwrap_or(1),
             mode: None,
+            channel: false,
         };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
@@ -38,6 +43,7 @@ impl Arguments {
                 "--seed" => found.seed = number(&word, &value)?,
                 "--runs" => found.runs = number(&word, &value)?,
                 "--mode" if ["system", "user", "flat"].contains(&value.as_str()) => found.mode = Some(value),
+                "--channel" if value == "telegram" => found.channel = true,
                 _ => return Err(format!("not understood: {word} {value}")),
             }
         }
@@ -67,11 +73,17 @@ mod tests {
 
     #[test]
     fn every_argument_is_understood_and_what_is_none_is_named() {
-        let expected = Arguments { faults: 5, seed: 7, runs: 2, mode: Some("flat".to_owned()) };
+        let expected =
+            Arguments { faults: 5, seed: 7, runs: 2, mode: Some("flat".to_owned()), channel: false };
         assert_eq!(read("--faults 5 --seed 7 --runs 2 --mode flat"), Ok(expected));
-        for (line, named) in
-            [("--faults", "--faults"), ("--seed x", "\"x\""), ("--mode wild", "wild"), ("a b", "a b")]
-        {
+        assert!(read("--channel telegram").is_ok_and(|found| found.channel));
+        for (line, named) in [
+            ("--channel x", "x"),
+            ("--faults", "--faults"),
+            ("--seed x", "\"x\""),
+            ("--mode wild", "wild"),
+            ("a b", "a b"),
+        ] {
             assert!(read(line).is_err_and(|why| why.contains(named)), "{line}");
         }
     }

@@ -19,6 +19,8 @@ mod promises;
 mod record;
 mod settle;
 mod stand;
+mod telegram;
+mod victims;
 
 use arguments::Arguments;
 use std::process::ExitCode;
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
+    if arguments.channel {
+        return side_by_side(&arguments);
+    }
     for run in 0..arguments.runs {
         let seed = arguments.seed.wrapping_add(run);
         println!("chaos: seed {seed}, {} faults", arguments.faults);
@@ -43,4 +48,29 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Runs over a messenger, all at once.
+fn side_by_side(arguments: &Arguments) -> ExitCode {
+    let all_well = std::thread::scope(|scope| {
+        let runs = (0..arguments.runs).map(|run| {
+            let seed = arguments.seed.wrapping_add(run);
+            println!("chaos: seed {seed}, over telegram, {} kills", arguments.faults);
+            scope.spawn(move || match telegram::run(seed, arguments) {
+                Ok(report) => {
+                    println!("{report}");
+                    true
+                }
+                Err(broken) => {
+                    println!("{broken}chaos: once more with --channel telegram --seed {seed}");
+                    false
+                }
+            })
+        });
+        let runs: Vec<_> = runs.collect();
+        // Each is waited for, also behind one that is not well.
+        let well: Vec<bool> = runs.into_iter().map(|run| run.join().unwrap_or(false)).collect();
+        well.into_iter().all(|well| well)
+    });
+    if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

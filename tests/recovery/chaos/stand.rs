@@ -227,7 +227,7 @@ impl Drop for Stand {
 }
 
 /// The children of a process with one thread: pid and name.
-fn children(of: i32) -> Vec<(i32, String)> {
+pub(crate) fn children(of: i32) -> Vec<(i32, String)> {
     let listed = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     let pids = listed.split_whitespace().filter_map(|pid| pid.parse().ok());
     pids.filter_map(|pid: i32| Some((pid, name(pid)?))).collect()

@@ -23,7 +23,7 @@ fn refusal(status: u16, code: u64, message: &str) -> Reply {
 /// Writes a reply; one of status 204 has no body.
 fn reply(stream: &TcpStream, status: u16, headers: &str, document: &Value) {
     if status == 204 {
-        http::reply(stream, status, "application/json", headers, b"");
+        http::reply(stream, status, "text/html", headers, b"");
     } else {
         http::document(stream, status, headers, document);
     }
@@ -31,6 +31,9 @@ fn reply(stream: &TcpStream, status: u16, headers: &str, document: &Value) {
 
 pub(super) fn serve(shared: &Shared, stream: &TcpStream) {
     let Some(request) = Request::read(stream) else { return };
+    if shared.given.answers(stream, &request.path) {
+        return;
+    }
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let Some(path) = path.strip_prefix("/api/v10/") else {
         return reply(stream, 404, "", &refusal(404, 0, "404: Not Found").1);
@@ -118,12 +121,22 @@ fn body(request: &Request) -> (Value, Option<(String, usize)>) {
         Some((head.to_owned(), value.to_owned()))
     };
     let document = field("payload_json").and_then(|(_, value)| serde_json::from_str(&value).ok());
-    let file = field("files[0]").map(|(head, value)| {
+    let file = field("files[0]").map(|(head, _)| {
         let name =
             head.split("filename=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
-        (name.to_owned(), value.len())
+        (name.to_owned(), length_of_file(&request.body, &boundary))
     });
     (document.unwrap_or(Value::Null), file)
+}
+
+/// The bytes of the last field of a form, which is its file.
+fn length_of_file(body: &[u8], boundary: &str) -> usize {
+    let find = |wanted: &[u8], from: usize| {
+        body[from..].windows(wanted.len()).position(|window| window == wanted).map(|at| from + at)
+    };
+    let field = find(b"name=\"files[0]\"", 0).unwrap_or(0);
+    let begin = find(b"\r\n\r\n", field).map_or(field, |at| at + 4);
+    find(format!("\r\n{boundary}").as_bytes(), begin).unwrap_or(begin) - begin
 }
 
 type Asked<'a> = (&'a str, &'a [&'a str], &'a str);
@@ -246,8 +259,9 @@ fn send(state: &mut State, channel: u64, body: &Value, file: Option<&(String, us
         }
     }
     if let Some((name, bytes)) = file {
+        let url = "https://cdn.invalid/x";
         message["attachments"] =
-            json!([{ "id": "1", "filename": name, "size": bytes, "url": "https://cdn.invalid/x" }]);
+            json!([{ "id": "1", "filename": name, "size": bytes, "url": url, "proxy_url": url }]);
     }
     if channel < 9000 {
         message["guild_id"] = json!("77");

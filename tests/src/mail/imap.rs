@@ -98,8 +98,8 @@ impl Session<'_> {
             let facts = format!("UID {uid} RFC822.SIZE {} INTERNALDATE \"{}\"", mail.len(), today());
             let body = if rest.contains("HEADER.FIELDS") {
                 format!(" BODY[HEADER.FIELDS (X)] {{{}}}\r\n{}", header(&mail).len(), header(&mail))
-            } else if rest.contains("BODY.PEEK[]<0.") {
-                format!(" BODY[]<0> {{{}}}\r\n{mail}", mail.len())
+            } else if let Some((from, piece)) = piece(rest, &mail) {
+                format!(" BODY[]<{from}> {{{}}}\r\n{piece}", piece.len())
             } else {
                 String::new()
             };
@@ -123,6 +123,13 @@ impl Session<'_> {
         });
         (line? == "DONE").then(String::new)
     }
+}
+
+/// The part of a mail that a command asks for, and where it begins.
+fn piece<'a>(command: &str, mail: &'a str) -> Option<(usize, &'a str)> {
+    let (from, length) = command.split("BODY.PEEK[]<").nth(1)?.split('>').next()?.split_once('.')?;
+    let (from, length): (usize, usize) = (from.parse().ok()?, length.parse().ok()?);
+    Some((from, mail.get(from.min(mail.len())..(from + length).min(mail.len()))?))
 }
 
 fn header(mail: &str) -> &str {

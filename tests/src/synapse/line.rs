@@ -31,6 +31,7 @@ pub struct Line {
     pub port: u16,
     failing: Arc<AtomicU8>,
     failed: Arc<AtomicU64>,
+    vain: Arc<AtomicU64>,
 }
 
 impl Line {
@@ -42,12 +43,17 @@ impl Line {
     pub fn to(server: u16) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("its address").port();
-        let line = Self { port, failing: Arc::default(), failed: Arc::default() };
+        let line = Self { port, failing: Arc::default(), failed: Arc::default(), vain: Arc::default() };
         let (failing, failed) = (Arc::clone(&line.failing), Arc::clone(&line.failed));
+        let vain = Arc::clone(&line.vain);
         thread::spawn(move || {
             for near in listener.incoming().flatten() {
+                let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else {
+                    vain.fetch_add(1, Ordering::SeqCst);
+                    continue;
+                };
                 let (failing, failed) = (Arc::clone(&failing), Arc::clone(&failed));
-                thread::spawn(move || serve(&near, server, &failing, &failed));
+                thread::spawn(move || serve(&near, &far, &failing, &failed));
             }
         });
         line
@@ -64,6 +70,12 @@ impl Line {
         self.failing.store(failing as u8, Ordering::SeqCst);
     }
 
+    /// How many connections have ended at once, since the server was away.
+    #[must_use]
+    pub fn vain(&self) -> u64 {
+        self.vain.load(Ordering::SeqCst)
+    }
+
     /// How many replies have failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
@@ -71,8 +83,7 @@ impl Line {
     }
 }
 
-fn serve(near: &TcpStream, server: u16, failing: &AtomicU8, failed: &AtomicU64) {
-    let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, server)) else { return };
+fn serve(near: &TcpStream, mut far: &TcpStream, failing: &AtomicU8, failed: &AtomicU64) {
     let lost = Arc::new(AtomicU8::new(0));
     let (back, gone) = ((near.try_clone(), far.try_clone()), Arc::clone(&lost));
     let (Ok(near_back), Ok(far_back)) = back else { return };
@@ -87,7 +98,7 @@ fn serve(near: &TcpStream, server: u16, failing: &AtomicU8, failed: &AtomicU64) 
                 failed.fetch_add(1, Ordering::SeqCst);
             }
         }
-        if (&far).write_all(part).is_err() {
+        if far.write_all(part).is_err() {
             break;
         }
     }

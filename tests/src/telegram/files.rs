@@ -48,18 +48,35 @@ pub(super) fn form(kind: &str, body: &[u8]) -> Value {
             begin.split('"').next().map(str::to_owned)
         };
         let Some(name) = quoted("; name") else { continue };
-        fields[name] = match quoted("; filename") {
+        fields[&name] = match quoted("; filename") {
             Some(file) => {
                 let hex: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
                 json!({ "name": file, "bytes": content.len(), "sha256": hex })
             }
-            None => {
-                let text = String::from_utf8_lossy(content).into_owned();
-                text.parse::<i64>().map_or(json!(text), |number| json!(number))
-            }
+            None => field(&name, &String::from_utf8_lossy(content)),
         };
     }
     fields
+}
+
+/// The fields of a form without a file.
+pub(super) fn query(body: &[u8]) -> Value {
+    let mut fields = json!({});
+    let Ok(url) = reqwest::Url::parse(&format!("http://a/?{}", String::from_utf8_lossy(body))) else {
+        return fields;
+    };
+    for (name, text) in url.query_pairs() {
+        fields[name.as_ref()] = field(&name, &text);
+    }
+    fields
+}
+
+/// A field of a form: JSON, unless it is a text or no JSON.
+fn field(name: &str, text: &str) -> Value {
+    if matches!(name, "text" | "caption") {
+        return json!(text);
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| json!(text))
 }
 
 fn split<'a>(body: &'a [u8], boundary: &[u8]) -> Vec<&'a [u8]> {

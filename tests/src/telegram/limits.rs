@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 
 /// UTF-16 units of a text.
 const TEXT: usize = 4096;
+/// UTF-16 units of the caption of a file.
+const CAPTION: usize = 1024;
+/// Bytes of a file, and of a photo.
+const FILE: u64 = 50 * 1024 * 1024;
+const PHOTO: u64 = 10 * 1024 * 1024;
 /// Entities of a message.
 const ENTITIES: usize = 100;
 
@@ -32,6 +37,24 @@ pub(super) fn text(parameters: &Value) -> Result<(), &'static str> {
         if ranges[index + 1..].iter().any(|b| !may_overlap(*a, *b)) {
             return Err("Bad Request: entities overlap");
         }
+    }
+    Ok(())
+}
+
+/// Checks a file and its caption, and gives code and description of the refusal.
+pub(super) fn file(parameters: &Value) -> Result<(), (u16, &'static str)> {
+    let bytes = |kind: &str| parameters[kind]["bytes"].as_u64();
+    match bytes("photo").or(bytes("document")) {
+        None | Some(0) => return Err((400, "Bad Request: file must be non-empty")),
+        Some(FILE..) => return Err((413, "Request Entity Too Large")),
+        Some(_) => {}
+    }
+    if bytes("photo") > Some(PHOTO) {
+        return Err((400, "Bad Request: the file is too big for a photo"));
+    }
+    let caption = parameters["caption"].as_str().unwrap_or_default();
+    if caption.encode_utf16().count() > CAPTION {
+        return Err((400, "Bad Request: message caption is too long"));
     }
     Ok(())
 }

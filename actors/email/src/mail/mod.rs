@@ -7,4 +7,5 @@ mod quote;
 mod read;
 
 pub(crate) use header::{Header, address};
+pub(crate) use mime::file;
 pub(crate) use read::{Origin, Own, Read, line, read};

@@ -6,7 +6,7 @@ use super::header::{Header, parted};
 use super::mime::{File, Parts, decoded, parts};
 use super::quote;
 use ipc_proto::channel::{
-    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender,
+    Attachment, Conversation, ConversationKind, Inbound, InboundPart, PartKind, Sender, clean_name,
 };
 use ipc_proto::{List, Text};
 use sha2::{Digest, Sha256};
@@ -34,6 +34,8 @@ pub(crate) struct Read {
     pub(crate) known: bool,
     /// Everything that an answer to it needs.
     pub(crate) origin: Origin,
+    /// The mail itself, if it has files and was read whole.
+    pub(crate) mail: Vec<u8>,
 }
 
 /// Everything that an answer needs of the mail that it answers.
@@ -96,7 +98,7 @@ pub(crate) fn read(mail: &[u8], own: &Own, place: &str, sent_ms: u64) -> Option<
         mentions: true,
         moved_from: None,
     };
-    Some(Read { inbound, known, origin: Origin::of(block) })
+    Some(Read { inbound, known, origin: Origin::of(block), mail: Vec::new() })
 }
 
 fn sender(header: &Header<'_>, block: &[u8], own: &Own) -> Sender {
@@ -157,18 +159,11 @@ fn attachment(file: &File) -> Attachment {
         file.kind.chars().filter(|c| c.is_ascii_alphanumeric() || "/.+-_".contains(*c)).collect();
     Attachment {
         digest: None,
-        name: file.name.as_deref().map(clean),
+        name: file.name.as_deref().map(clean_name),
         media_type: Text::clip(if kind.is_empty() { "application/octet-stream" } else { &kind }),
         size: file.size,
         missed: None,
     }
-}
-
-/// A file's name without a path and without control characters.
-fn clean(name: &str) -> Text<255> {
-    let base = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let shown: String = base.chars().filter(|c| !c.is_control()).collect();
-    Text::clip(shown.trim_start_matches('.'))
 }
 
 /// A text as one line of at most so many bytes.

@@ -65,6 +65,7 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("http_call", call()),
         ("oauth_call", call()),
         ("send_file", sending()),
+        ("network", way_out()),
     ]
 }
 
@@ -164,6 +165,21 @@ fn fetch() -> Capability {
         effect: Effect::Read,
         relevant_args: texts(&["url", "method", "headers", "body"]),
         ..Capability::default()
+    }
+}
+
+/// The requests of a jail's program to one host; no model can call it. A host that is on no list of the agent's asks.
+fn way_out() -> Capability {
+    let fetch = fetch();
+    Capability {
+        approval: Approval { trust_after_approval: true, ..Approval::default() },
+        network: Network {
+            require_approval_for_unknown_hosts: true,
+            blocked_ports: Vec::new(),
+            ..fetch.network
+        },
+        relevant_args: texts(&["url", "method"]),
+        ..fetch
     }
 }
 

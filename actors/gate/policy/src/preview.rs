@@ -21,6 +21,10 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
         "write" => format!("Writes {} bytes to {}", text("content").len(), escaped(text("path"))),
         "edit" => format!("Changes {} places in {}", places(call), escaped(text("path"))),
         "web_fetch" => format!("Asks {} with {}", escaped(text("url")), escaped(method(text("method")))),
+        "network" if text("method") == "GET" => {
+            format!("Lets the program read from {}", escaped(text("url")))
+        }
+        "network" => format!("Lets the program send to {}", escaped(text("url"))),
         "web_search" => "Searches the web".to_owned(),
         "send_file" => format!("Sends the file {} to the conversation", escaped(text("path"))),
         "http_call" | "oauth_call" => {

@@ -3,6 +3,7 @@
 
 use crate::effects::result::{CallOutput, accept_and_show};
 use crate::effects::run;
+use crate::network::Outbound;
 use crate::runner::active::{Active, Stage};
 use crate::runner::{begin, engine, obstacle, replies, steering};
 use crate::state::blocked_on::BlockedOn;
@@ -28,8 +29,8 @@ type Port<T> = RpcReplyPort<Result<T, GateError>>;
 
 /// A request of a runner.
 pub(crate) enum Message {
-    /// Returns the work, and the requester of its model calls where a program in the jail asks models by itself.
-    Work(Port<(Work, Option<Requester>)>),
+    /// Returns the work, and the rights of a program in the jail that asks models by itself.
+    Work(Port<(Work, Option<Rights>)>),
     StartCompletion(String, Vec<ModelMessage>, Port<List<ModelMessage, STEERING_MESSAGES>>),
     PollCompletion(Port<CompletionState>),
     /// A call, with the bytes of the file that it sends.
@@ -45,8 +46,16 @@ pub(crate) enum Message {
     Steering(Port<List<Text<STEERING_BOUND>, STEERING_MESSAGES>>),
     /// Saves the engine's state.
     SaveEngineState(Token, Blob<STATE>, Port<()>),
+    /// An event for the followers of the turn.
+    Event(Box<TurnEvent>),
     /// The end, the tokens that a program's own model calls used, and the failure of the last of these.
     Finish(Ending, Usage, Option<GateError>, Port<()>),
+}
+
+/// The turn of a program that asks models and the network by itself, as it was when its work was given out.
+pub(crate) struct Rights {
+    pub(crate) requester: Requester,
+    pub(crate) outbound: Outbound,
 }
 
 /// One runner's connection.
@@ -113,6 +122,7 @@ impl State {
             Message::SaveEngineState(token, state, reply) => {
                 drop(reply.send(self.save_engine_state(token, state).await))
             }
+            Message::Event(event) => self.event(*event).await,
             Message::Finish(ending, usage, failure, reply) => {
                 drop(reply.send(self.finish(ending, usage, failure).await))
             }
@@ -128,16 +138,19 @@ impl State {
     }
 
     /// Claims the turn and returns its work. An attempt whose answer was saved before needs no runner.
-    async fn work(&mut self) -> Result<(Work, Option<Requester>), GateError> {
+    async fn work(&mut self) -> Result<(Work, Option<Rights>), GateError> {
         let begun = begin::begin(&self.gate, self.turn, &self.replaced, &self.blocked_on).await;
         if let Err(error) = &begun {
             obstacle::postpone_turn(&self.gate, self.turn, error).await;
         }
         let (active, work) = begun?;
         let context = &active.attempt.context;
-        let requester = context.runs_program().then(|| Requester::of(context));
+        let rights = context.runs_program().then(|| Rights {
+            requester: Requester::of(context),
+            outbound: Outbound::of(&self.gate, context),
+        });
         self.active = Some(active);
-        Ok((work.ok_or(GateError::Over)?, requester))
+        Ok((work.ok_or(GateError::Over)?, rights))
     }
 
     async fn start_completion(
@@ -239,6 +252,13 @@ impl State {
     async fn engine(&mut self, events: Vec<EngineEvent>) -> Result<(), GateError> {
         let (gate, active) = self.active()?;
         engine::accept(gate, &mut active.attempt, &mut active.engine_progress, events).await
+    }
+
+    async fn event(&mut self, event: TurnEvent) {
+        let Ok((gate, active)) = self.active() else { return };
+        if active.attempt.events.send(gate, [event]).await.is_err() {
+            tracing::warn!("an event could not be shown to the followers of a turn");
+        }
     }
 
     async fn steering(&mut self) -> Result<List<Text<STEERING_BOUND>, STEERING_MESSAGES>, GateError> {

@@ -1,34 +1,46 @@
 //! The interface of runners: each call goes to its connection's actor, or to the program that it runs.
 
+use crate::network::Network;
 use crate::passthrough::program::Program;
-use crate::runner::connection::{Connection, Message};
+use crate::runner::connection::{Connection, Message, Rights};
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
+use ipc_proto::egress::{Head, Piece as BodyPiece, ReplyId, Request as OutboundRequest};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
-use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, RunnerGate, Work};
+use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, NetworkError, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use kit::Edge;
 use ractor::{Actor, ActorRef, RpcReplyPort};
+use std::rc::Rc;
 use tarpc::context::Context;
 
 /// Serves one runner. When its socket closes, everything under way for it ends.
 pub(crate) async fn serve_runner(gate: GateContext, turn: TurnId, edge: Edge) {
     let replaced = gate.runners.register(turn);
     let (program, blocked_on) = (Program::new(gate.clone(), turn), BlockedOn::default());
-    let arguments = (gate, turn, replaced, blocked_on.clone());
+    let arguments = (gate.clone(), turn, replaced, blocked_on.clone());
     let Ok((connection, ended)) = Connection::spawn(None, Connection, arguments).await else {
         return;
     };
-    let runner = Runner { connection: connection.clone(), program: program.clone(), blocked_on };
+    let followers = connection.clone();
+    let network =
+        Network::new(gate, Rc::new(move |event| drop(followers.cast(Message::Event(Box::new(event))))));
+    let runner = Runner {
+        connection: connection.clone(),
+        program: program.clone(),
+        network: network.clone(),
+        blocked_on,
+    };
     edge.serve(runner_gate::FRAME_BOUND, runner.serve()).await;
     connection.stop(None);
     program.end_all().await;
+    network.end_all().await;
     drop(ended.await);
 }
 
@@ -37,6 +49,8 @@ struct Runner {
     connection: ActorRef<Message>,
     /// The requests of a person's own program. The manifest's table says which runners may send them.
     program: Program,
+    /// The way out of its jail.
+    network: Network,
     /// The processes that its turn waits for.
     blocked_on: BlockedOn,
 }
@@ -54,9 +68,10 @@ impl Runner {
 
 impl RunnerGate for Runner {
     async fn work(self, _: Context) -> Result<Work, GateError> {
-        let (work, requester) = self.ask(Message::Work).await?;
-        if let Some(requester) = requester {
+        let (work, rights) = self.ask(Message::Work).await?;
+        if let Some(Rights { requester, outbound }) = rights {
             self.program.begin(requester);
+            self.network.begin(outbound);
         }
         Ok(work)
     }
@@ -126,6 +141,18 @@ impl RunnerGate for Runner {
 
     async fn run_input(self, _: Context, from: u64) -> Result<Input, GateError> {
         self.program.input(from).await
+    }
+
+    async fn net_request(self, _: Context, request: OutboundRequest) -> Result<Head, NetworkError> {
+        self.network.request(request).await
+    }
+
+    async fn net_next(self, _: Context, reply: ReplyId) -> Result<BodyPiece, NetworkError> {
+        self.network.next(reply).await
+    }
+
+    async fn net_close(self, _: Context, reply: ReplyId) {
+        self.network.close(reply).await;
     }
 
     async fn engine(self, _: Context, events: List<EngineEvent, 64>) -> Result<(), GateError> {

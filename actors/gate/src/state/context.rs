@@ -13,6 +13,7 @@ use crate::state::runners::Runners;
 use ipc_proto::audit::{AuditClient, Event, Receipt};
 use ipc_proto::config::{self, Agent};
 use ipc_proto::credproxy::CredproxyClient;
+use ipc_proto::egress::EgressClient;
 use ipc_proto::embedder::EmbedderClient;
 use ipc_proto::ids::SessionId;
 use ipc_proto::memory::MemoryClient;
@@ -27,6 +28,7 @@ use manifest::command::Room;
 use policy::{Catalogue, Engine};
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -45,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) finding: config::Finding,
     /// The time zone that agents are told the time in.
     pub(crate) time_zone: TimeZone,
+    /// `host:port` that jails may reach although not public.
+    pub(crate) egress_private_hosts: Vec<String>,
 }
 
 /// The context that all connections share. Each request clones it several times, so it is one pointer.
@@ -67,6 +71,7 @@ pub(crate) struct GateState {
     pub(crate) memory: Link<MemoryClient>,
     pub(crate) embedder: Link<EmbedderClient>,
     pub(crate) web: Link<WebClient>,
+    pub(crate) egress: Link<EgressClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
     /// Used for its health only; events go by `recorder`.
     pub(crate) audit: Link<AuditClient>,
@@ -93,6 +98,8 @@ pub(crate) struct GateState {
     alerts: Mutex<AlertLimiter>,
     /// The runner of each turn.
     pub(crate) runners: Runners,
+    /// Bytes of bodies that jails send and that are held now.
+    pub(crate) bodies_of_jails: AtomicU64,
 }
 
 impl GateContext {
@@ -104,6 +111,7 @@ impl GateContext {
             memory: host.link(),
             embedder: host.link(),
             web: host.link(),
+            egress: host.link(),
             credproxy: host.link(),
             audit: host.link(),
             recorder: DeferredAudit::new(host.recorder()),
@@ -113,6 +121,7 @@ impl GateContext {
                 policy: opened.config.policy,
                 services: opened.config.services,
                 finding: opened.config.finding,
+                egress_private_hosts: opened.config.egress_private_hosts,
                 time_zone: TimeZone::get(&opened.config.time_zone).unwrap_or(TimeZone::UTC),
             },
             catalogue: opened.catalogue,
@@ -125,6 +134,7 @@ impl GateContext {
             disk: RwLock::default(),
             alerts: Mutex::default(),
             runners: Runners::default(),
+            bodies_of_jails: AtomicU64::default(),
         }))
     }
 

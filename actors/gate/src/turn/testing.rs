@@ -58,6 +58,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         limits: LIMITS,
         sees: true,
         engine: None,
+        network: None,
     };
     TurnContext {
         turn,

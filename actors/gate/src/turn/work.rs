@@ -40,6 +40,7 @@ pub(crate) fn work_of(
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
         engine,
         files: context.turn.files.clone(),
+        network: context.agent.network.is_some() && context.runs_program(),
     }
 }
 

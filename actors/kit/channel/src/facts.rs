@@ -187,7 +187,7 @@ pub const WHATSAPP: Facts = Facts {
     text: 4096,
     caption: 0,
     spans: usize::MAX,
-    upload_mib: 0,
+    upload_mib: 100,
     cadence: Cadence { edit: NEVER, ..cadence(6000, 6000, 0, 25_000) },
 };
 
@@ -199,7 +199,7 @@ pub const SIGNAL: Facts = Facts {
     text: 2000,
     caption: 0,
     spans: usize::MAX,
-    upload_mib: 0,
+    upload_mib: 95,
     cadence: Cadence { edit: NEVER, ..cadence(1000, 1000, 0, 10_000) },
 };
 
@@ -211,6 +211,6 @@ pub const WEBHOOK: Facts = Facts {
     text: 60_000,
     caption: 0,
     spans: usize::MAX,
-    upload_mib: 0,
+    upload_mib: 2,
     cadence: Cadence { edit: NEVER, ..cadence(0, 0, 0, 0) },
 };

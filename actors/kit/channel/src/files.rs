@@ -1,5 +1,5 @@
-//! Files of messages: fetched from the platform piece by piece and handed to router before the message is, if its sender is admitted. No
-//! more than a piece of a file is in memory, and nothing looks into it but for its first bytes, which tell its type.
+//! Files of messages: fetched from the platform piece by piece and handed to router before the message is, if its sender is admitted. Of a
+//! file that is a reply's body no more than a piece is in memory, and nothing looks into it but for its first bytes, which tell its type.
 
 use crate::account::{Account, flat, pause};
 use crate::media_type::{LOOKED_AT, media_type};
@@ -9,7 +9,6 @@ use ipc_proto::channel::{
 };
 use ipc_proto::router::method;
 use ipc_proto::{Blob, List, Text};
-use kit::Pull;
 use std::time::Duration;
 
 /// Times that a file is tried.
@@ -111,14 +110,14 @@ async fn one<P: Platform>(
 }
 
 async fn attempt<P: Platform>(account: &Account<P>, source: &str, left: u64) -> Result<Fetched, Failed> {
-    let mut pull = account.platform.open_file(source).await.map_err(|fault| match fault {
+    let mut file = account.platform.open_file(source).await.map_err(|fault| match fault {
         NoFile::Missed(missed) => Failed::Missed(missed),
         NoFile::Later => Failed::Again,
     })?;
     let upload = getrandom::u64().map_err(|_| Failed::Again)?;
     let (mut begin, mut piece, mut size) = (Vec::new(), Vec::new(), 0_u64);
     loop {
-        let (bytes, last) = next(&mut pull).await?;
+        let (bytes, last) = file.next().await.ok_or(Failed::Again)?;
         let room = LOOKED_AT.saturating_sub(begin.len());
         begin.extend(bytes.iter().take(room));
         piece.extend(bytes);
@@ -138,13 +137,6 @@ async fn attempt<P: Platform>(account: &Account<P>, source: &str, left: u64) -> 
                 return Ok(Fetched { digest, media_type: media_type(&begin), size });
             }
         }
-    }
-}
-
-async fn next(pull: &mut Pull) -> Result<(Vec<u8>, bool), Failed> {
-    match pull.next().await {
-        Ok(Ok(chunk)) => Ok((chunk.bytes.into_vec(), chunk.last)),
-        Ok(Err(_)) | Err(_) => Err(Failed::Again),
     }
 }
 

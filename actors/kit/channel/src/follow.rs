@@ -10,6 +10,7 @@ use ipc_proto::config::Streaming;
 use ipc_proto::ids::TurnId;
 use ipc_proto::router::{TurnEvent, method};
 use ipc_proto::{Name, Text};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -24,6 +25,35 @@ const TOOLS: usize = 64;
 const DRAFT: Duration = Duration::from_secs(1);
 /// The share of a sign of typing after which it is shown again.
 const RENEW: f64 = 0.8;
+
+/// The most turns that a process follows at once, of all its accounts. Each holds one of the calls that router takes of it at once, and
+/// messages and answers need the others; a turn beyond is answered and not shown.
+const FOLLOWED: usize = 64;
+
+thread_local! {
+    /// The turns that are followed.
+    static FOLLOWING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The place of a turn among those that are followed.
+struct Place;
+
+impl Place {
+    /// Takes one; none while all are taken.
+    fn take() -> Option<Self> {
+        let taken = FOLLOWING.get();
+        (taken < FOLLOWED).then(|| {
+            FOLLOWING.set(taken + 1);
+            Self
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        FOLLOWING.set(FOLLOWING.get().saturating_sub(1));
+    }
+}
 
 /// Takes up the turns that were running when this process started.
 pub(crate) async fn resume<P: Platform>(account: Rc<Account<P>>) {
@@ -119,13 +149,14 @@ impl Way {
     }
 }
 
-/// Follows a turn to its end.
+/// Follows a turn to its end, if there is a place for it.
 pub(crate) async fn turn<P: Platform>(
     account: Rc<Account<P>>,
     turn: TurnId,
     conversation: Conversation,
     message: Option<Text<128>>,
 ) {
+    let Some(_place) = Place::take() else { return };
     let typing = account.typing && !P::FACTS.cadence.typing.is_zero();
     let followed = follow(&account, turn, &conversation, message);
     if !typing {
@@ -249,6 +280,14 @@ mod tests {
         }
         shown.add(&TurnEvent::Text(Text::clip("the answer")));
         assert_eq!(shown.shown(Streaming::Progress).as_deref(), Some("`bash` ×2, `read`"));
+    }
+
+    #[test]
+    fn no_more_turns_are_followed_than_leave_room_for_messages() {
+        let places: Vec<Place> = std::iter::from_fn(Place::take).take(FOLLOWED + 1).collect();
+        assert_eq!(places.len(), FOLLOWED);
+        drop(places);
+        assert!(Place::take().is_some());
     }
 
     #[test]

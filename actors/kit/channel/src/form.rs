@@ -6,6 +6,12 @@ const BOUNDARY: &str = "cordon-form-boundary";
 /// The fields of a form and its file, which has a field, a name and bytes: the content type and the body.
 #[must_use]
 pub fn form(fields: &[(&str, String)], file: (&str, &str, &[u8])) -> (String, Vec<u8>) {
+    form_of(fields, file, "application/octet-stream")
+}
+
+/// The same with a file of this media type.
+#[must_use]
+pub fn form_of(fields: &[(&str, String)], file: (&str, &str, &[u8]), kind: &str) -> (String, Vec<u8>) {
     let (field, name, bytes) = file;
     let mut boundary = BOUNDARY.to_owned();
     while bytes.windows(boundary.len()).any(|window| window == boundary.as_bytes()) {
@@ -20,7 +26,7 @@ pub fn form(fields: &[(&str, String)], file: (&str, &str, &[u8])) -> (String, Ve
     let name: String = name.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();
     let head = format!(
         "--{boundary}\r\ncontent-disposition: form-data; name=\"{field}\"; filename=\"{name}\"\r\n\
-         content-type: application/octet-stream\r\n\r\n"
+         content-type: {kind}\r\n\r\n"
     );
     body.extend(head.into_bytes());
     body.extend(bytes);

@@ -11,6 +11,7 @@ mod bare;
 mod breaks;
 mod deliver;
 mod facts;
+mod fetch;
 mod files;
 mod follow;
 mod form;
@@ -26,6 +27,7 @@ mod process;
 mod receive;
 mod render;
 mod rich;
+mod source;
 mod split;
 mod table;
 
@@ -34,7 +36,8 @@ pub use api::{Api, REPLY_BOUND, Reply, percent_encoded, request};
 pub use facts::{
     Cadence, DISCORD, Dialect, EMAIL, Facts, MATRIX, SIGNAL, SLACK, TELEGRAM, Unit, WEBHOOK, WHATSAPP,
 };
-pub use form::form;
+pub use fetch::{no_reply, of_status, origin};
+pub use form::{form, form_of};
 pub use hooks::Hooks;
 pub use lost::{Lost, refused};
 pub use media_type::{LOOKED_AT, media_type};
@@ -45,4 +48,5 @@ pub use platform::{FileAt, Found, Invitation, NoFile, Platform, PollFault, Polle
 pub use process::Process;
 pub use render::{Entity, EntityKind, Rendered, render};
 pub use rich::{Event, Rich, Span, Style};
+pub use source::{Decode, Source};
 pub use split::split;

@@ -3,12 +3,13 @@
 use crate::api::Api;
 use crate::facts::Facts;
 use crate::render::Rendered;
+use crate::source::Source;
 use ipc_proto::Text;
 use ipc_proto::channel::{
     CURSOR, Claim, Conversation, Finding, Inbound, Link, Missed, Outcome, Piece, Press, PressAnswer, Trouble,
 };
 use ipc_proto::config::ChannelAccount;
-use kit::{Host, Pull};
+use kit::Host;
 use std::time::Duration;
 
 /// The yield of one poll.
@@ -26,6 +27,16 @@ pub struct Polled {
     pub malformed: u32,
     /// The files of the messages that can be fetched.
     pub files: Vec<FileAt>,
+}
+
+impl Polled {
+    /// Adds a message, and the sources of its files in the order of its attachments.
+    pub fn take(&mut self, message: Inbound, sources: impl IntoIterator<Item = String>) {
+        let (place, files) = (self.messages.len(), 0..message.attachments.len());
+        let at = |(attachment, source)| FileAt { message: place, attachment, source };
+        self.files.extend(files.zip(sources).map(at));
+        self.messages.push(message);
+    }
 }
 
 /// A file of a message that can be fetched.
@@ -123,7 +134,7 @@ pub trait Platform: 'static {
     ///
     /// # Errors
     /// [`NoFile`]
-    async fn open_file(&self, _source: &str) -> Result<Pull, NoFile> {
+    async fn open_file(&self, _source: &str) -> Result<Source, NoFile> {
         Err(NoFile::Missed(Missed::Gone))
     }
 

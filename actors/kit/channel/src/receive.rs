@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// The pause after a first failure of the platform, and the longest.
-const FIRST: Duration = Duration::from_secs(1);
+const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// The connection to the platform, as its polls found it.
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_wait_ever_longer_up_to_a_minute() {
-        let pauses: Vec<u64> = (1..=8).map(|failures| backoff(failures).as_secs()).collect();
-        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+        let pauses: Vec<u128> = (1..=10).map(|failures| backoff(failures).as_millis()).collect();
+        assert_eq!(pauses, [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
         assert_eq!(backoff(u32::MAX), LONGEST);
     }
 }

@@ -153,6 +153,18 @@ impl Conversation {
         request: Request<Full<Bytes>>,
         patience: Duration,
     ) -> Result<Response<Incoming>, Fault> {
+        plain(self.pass(request, patience).await?)
+    }
+
+    /// The same, and the reply may be compressed: its bytes are passed on and not read.
+    ///
+    /// # Errors
+    /// [`Fault`]; [`Fault::Unsent`] if nothing of the request has left.
+    pub async fn pass(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        patience: Duration,
+    ) -> Result<Response<Incoming>, Fault> {
         let asked = async {
             // One that was used before is ready as soon as its task has seen the end of the last reply.
             let ready = timeout(READY, self.sender.ready()).await;
@@ -164,8 +176,8 @@ impl Conversation {
             })
         };
         match timeout(patience, asked).await {
-            Ok(Ok(reply)) => plain(reply),
-            Ok(Err(fault)) => Err(fault),
+            Ok(Ok(reply)) if reply.status() == StatusCode::SWITCHING_PROTOCOLS => Err(Fault::Protocol),
+            Ok(sent) => sent,
             Err(_) => Err(Fault::Stalled),
         }
     }

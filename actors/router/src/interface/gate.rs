@@ -7,7 +7,7 @@ use crate::state::requests::{NewFile, NewStep};
 use ipc_proto::approval::Question;
 use ipc_proto::channel::FILE_PIECE;
 use ipc_proto::engine::{STATE, SavedState, Token};
-use ipc_proto::ids::TurnId;
+use ipc_proto::ids::{ApprovalId, CallId, TurnId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{Finished, Input, Obstacle, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
 use ipc_proto::{Blob, List, Name, Text};
@@ -46,6 +46,12 @@ pub(crate) enum GateRequest {
     Ask {
         turn: TurnId,
         question: Box<Question>,
+        reply: Reply<()>,
+    },
+    Claim {
+        turn: TurnId,
+        id: ApprovalId,
+        call: CallId,
         reply: Reply<()>,
     },
     FirstAnswer {
@@ -106,6 +112,7 @@ impl RouterState {
                 drop(reply.send(self.postpone(turn, obstacle, &why, again_s)))
             }
             GateRequest::Ask { turn, question, reply } => drop(reply.send(self.ask(turn, &question))),
+            GateRequest::Claim { turn, id, call, reply } => drop(reply.send(self.claim(turn, id, call))),
             GateRequest::FirstAnswer { turn, ids, reply } => self.first_answer(turn, ids, reply),
             GateRequest::SteeringMessages { turn, reply } => drop(reply.send(self.steering_messages(turn))),
             GateRequest::Labels { turn, reply } => drop(reply.send(self.labels(turn))),

@@ -130,7 +130,8 @@ fn engines_and_programs_of_a_user_share_one_bound() {
     let mut world = world();
     let ann = world.id(1001);
     let run = |key: &str| {
-        let run = Run { argv: List::default(), profile: Profile::Plain, terminal: None };
+        let run =
+            Run { argv: List::default(), profile: Profile::Plain, terminal: None, allow: List::default() };
         Submission { task: Task::Run(run), ..said(ann, key, key, "") }
     };
     world.submit(&run("r1")).unwrap();

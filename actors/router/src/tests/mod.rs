@@ -72,6 +72,7 @@ pub(crate) fn config() -> config::Router {
         limits,
         sees: true,
         engine: None,
+        network: None,
     };
     config::Router {
         users: vec![user("ann", &[1001], UserRole::User), user("guy", &[1002], UserRole::Guest)],

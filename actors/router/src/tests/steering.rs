@@ -210,7 +210,12 @@ fn words_for_nothing_under_way_are_refused_and_so_are_none_and_too_many() {
         "another's session is none of theirs"
     );
     let ann = world.id(1001);
-    let run = Run { argv: List::default(), profile: ipc_proto::router::Profile::Plain, terminal: None };
+    let run = Run {
+        argv: List::default(),
+        profile: ipc_proto::router::Profile::Plain,
+        terminal: None,
+        allow: List::default(),
+    };
     let run = ipc_proto::router::Submission { task: Task::Run(run), ..said(ann, "r", "r", "") };
     world.submit(&run).unwrap();
     assert_eq!(world.steer("r", "x", false), Err(RouterError::NotUnderWay), "a program has a keyboard");

@@ -155,24 +155,23 @@ fn named(add: &Add) -> Vec<(&'static str, String)> {
     add.platform.tokens().iter().map(|token| (token.key, name(token.suffix))).collect()
 }
 
-/// Asks for the secrets of the account and stores each, bound to these hosts. Gives the keys that name them.
-async fn store(app: &App, add: &Add, hosts: &[String]) -> Result<Vec<(&'static str, String)>, Failure> {
+/// Asks for the secrets of the account and stores each, bound to these hosts.
+async fn store(app: &App, add: &Add, hosts: &[String]) -> Result<(), Failure> {
     let tokens = add.platform.tokens();
-    let stored = named(add);
-    for (token, (_, name)) in tokens.iter().zip(&stored) {
+    for (token, (_, name)) in tokens.iter().zip(named(add)) {
         let value = match tokens {
             [_] => secret_input::value(token.question, TOKEN)?,
             _ => secret_input::line(token.question, TOKEN, false)?,
         };
-        cred::store(app, &Name::clip(name), token.binding(hosts)?, value).await?;
+        cred::store(app, &Name::clip(&name), token.binding(hosts)?, value).await?;
     }
-    Ok(stored)
+    Ok(())
 }
 
 /// Adds a channel.
 pub(super) async fn add(app: &App, add: Add) -> Outcome {
     let hosts = hosts(&add)?;
-    let secrets = if add.dry_run { named(&add) } else { store(app, &add, &hosts).await? };
+    let secrets = named(&add);
     let url = add.base_url.as_deref().map(|url| url.trim_end_matches('/'));
     let mut keys: Vec<(&str, &str)> = secrets.iter().map(|(key, name)| (*key, name.as_str())).collect();
     keys.extend(url.map(|url| ("base_url", url)));
@@ -185,6 +184,9 @@ pub(super) async fn add(app: &App, add: Add) -> Outcome {
     if add.dry_run {
         return dry_run(app, &path, &written, (&secrets, &hosts));
     }
+    // A change that the configuration cannot hold is refused before a secret is asked for.
+    drop(place::proposed(&path, |old| with(old, &written).map_err(|fault| fault.to_string()))?);
+    store(app, &add, &hosts).await?;
     let changed = place::change(&path, |old| with(old, &written).map_err(|fault| fault.to_string()))?;
     let link = link(app).await?;
     if app.out.json {
@@ -212,7 +214,7 @@ pub(super) async fn add(app: &App, add: Add) -> Outcome {
     }
     app.out.line(&format!("then: agentctl channel test {}", add.name))?;
     app.out.line(&format!(
-        "and within 10 minutes send {} this message from your own account, which is {} from then on:",
+        "and within 10 minutes send this {}, from your own account, which is the user {} from then on:",
         add.platform.receiver(),
         link.user
     ))?;

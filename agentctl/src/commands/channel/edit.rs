@@ -20,11 +20,16 @@ fn parsed(text: &str) -> Result<DocumentMut, EditFault> {
     text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))
 }
 
-/// Returns the configuration with this channel.
+/// Returns the configuration with this channel. One of another platform is not replaced.
 pub(super) fn with(text: &str, channel: &Written<'_>) -> Result<String, EditFault> {
     let mut document = parsed(text)?;
     let root: &mut dyn TableLike = document.as_table_mut();
     let own = table(folder(root, "channel")?, channel.name, "channel.NAME")?;
+    if let Some(there) = own.get("platform").and_then(Item::as_str).filter(|there| *there != channel.platform)
+    {
+        let (name, platform) = (channel.name.to_owned(), channel.platform.to_owned());
+        return Err(EditFault::OtherPlatform { name, there: there.to_owned(), platform });
+    }
     set(own, "platform", channel.platform);
     drop(own.remove("base_url"));
     for (key, value) in channel.keys {
@@ -72,5 +77,13 @@ mod tests {
         let new = with("", &local).unwrap();
         assert!(new.contains("dm = \"pairing\"") && new.contains("plain_http = [\"127.0.0.1:1\"]"), "{new}");
         assert!(with("channel = 1\n", &MAIN).is_err());
+    }
+
+    #[test]
+    fn a_channel_of_another_platform_is_not_replaced() {
+        let telegram = with("", &MAIN).unwrap();
+        let fault = with(&telegram, &Written { platform: "discord", ..MAIN }).unwrap_err().to_string();
+        assert!(fault.contains("channel.main is there, for telegram"), "{fault}");
+        assert!(fault.contains("agentctl channel add discord discord"), "{fault}");
     }
 }

@@ -60,7 +60,7 @@ impl Platform {
             Self::Telegram => &["api.telegram.org"],
             Self::Discord => &["discord.com", "gateway.discord.gg"],
             Self::Slack => &["slack.com", "files.slack.com"],
-            Self::Whatsapp => &["graph.facebook.com"],
+            Self::Whatsapp => &["graph.facebook.com", "lookaside.fbsbx.com"],
             Self::Matrix | Self::Email | Self::Signal | Self::Webhook => &[],
         }
     }
@@ -79,22 +79,24 @@ impl Platform {
         }
     }
 
-    /// The command that links a person's own account. Slack sends no message that begins with a slash, so the app has one of its own.
+    /// The command that links a person's own account. Slack sends no message that begins with a slash, so the app has one of its own;
+    /// nor do most clients of Matrix.
     pub(super) const fn link_command(self) -> &'static str {
         match self {
             Self::Slack => "/cordon link",
+            Self::Matrix => "!link",
             _ => "/link",
         }
     }
 
-    /// The receiver of the message that links a person's own account.
+    /// Where the message goes that links a person's own account.
     pub(super) const fn receiver(self) -> &'static str {
         match self {
-            Self::Telegram | Self::Discord | Self::Slack => "the bot",
-            Self::Matrix => "the account, in a room with nobody else,",
-            Self::Email => "the mailbox",
-            Self::Signal | Self::Whatsapp => "the number",
-            Self::Webhook => "the hook, as the text of a message,",
+            Self::Telegram | Self::Discord | Self::Slack => "to the bot",
+            Self::Matrix => "to the account, in a room with nobody else",
+            Self::Email => "to the mailbox",
+            Self::Signal | Self::Whatsapp => "to the number",
+            Self::Webhook => "to the hook, as the text of a message",
         }
     }
 }
@@ -162,7 +164,7 @@ const MATRIX: &[Token] = &[Token {
 const EMAIL: &[Token] = &[Token {
     key: "secret",
     suffix: "",
-    question: "Password of the mailbox, for this program alone where the provider has such (not shown): ",
+    question: "Password of the mailbox, best one for this program alone (not shown): ",
     at: || List::clip([At::Login]),
     verbs: &[],
 }];
@@ -173,7 +175,7 @@ const WHATSAPP: &[Token] = &[
         suffix: "",
         question: "Access token of the Cloud API (not shown): ",
         at: || List::clip([header("Bearer ")]),
-        verbs: &[Verb::Post],
+        verbs: &[Verb::Get, Verb::Post],
     },
     Token {
         key: "app_secret",

@@ -3,8 +3,9 @@
 
 use super::{Row, Status};
 use crate::app::App;
+use crate::commands::tunnel;
 use crate::failure::Failure;
-use crate::text;
+use crate::{host, text};
 use ipc_proto::channel::{ChannelView, Finding, Link, Trouble};
 use ipc_proto::control::method;
 use ipc_proto::credproxy::SecretInfo;
@@ -23,7 +24,7 @@ pub(super) async fn rows(app: &App, deep: bool) -> Result<Vec<Row>, Failure> {
         return Ok(vec![Row::new("channel.connection", "channels", Status::Pass, message)]);
     }
     let secrets = app.link.ask(&method::cred_list, async |c, cx| c.cred_list(cx).await).await?;
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = way_in(app).await.into_iter().collect();
     for info in found {
         let name = info.name;
         let view = app.link.ask(&method::channel, async |c, cx| c.channel(cx, name.clone()).await).await?;
@@ -40,6 +41,13 @@ pub(super) async fn rows(app: &App, deep: bool) -> Result<Vec<Row>, Failure> {
         }
     }
     Ok(rows)
+}
+
+/// The tunnel, where it does not do its work.
+async fn way_in(app: &App) -> Option<Row> {
+    let host = host::status(app).await.ok()?;
+    let fault = tunnel::fault(&host.state_dir)?;
+    Some(Row::new("channel.tunnel", "tunnel", Status::Fail, fault.sentence))
 }
 
 fn looked_at(channel: &str, finding: &Finding) -> Row {

@@ -21,6 +21,17 @@ pub(crate) enum EditFault {
         /// The address of the provider that has it.
         there: String,
     },
+    #[error(
+        "channel.{name} is there, for {there}; nothing was changed: give this one a name of its own, as in `agentctl channel add {platform} {platform}`"
+    )]
+    OtherPlatform {
+        /// The name that both would have.
+        name: String,
+        /// The platform of the channel that has it.
+        there: String,
+        /// The platform of the new one.
+        platform: String,
+    },
 }
 
 /// Returns the configuration with this provider, and with this model for the agent `default`. With `declared` the model

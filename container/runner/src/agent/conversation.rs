@@ -133,6 +133,7 @@ mod tests {
             tool_ms: List::default(),
             engine: None,
             files: List::default(),
+            network: false,
         };
         let engine = Engine {
             name: Name::clip("e"),

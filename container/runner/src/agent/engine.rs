@@ -4,7 +4,7 @@
 //! answered; it must never get anything that another session left.
 
 use super::program::{Program, clear};
-use super::{LAST, LINGER, api, conversation, model, model_of, profile};
+use super::{LAST, LINGER, api, conversation, model, model_of, profile, way_out};
 use crate::RunnerFault;
 use crate::command::unrunnable;
 use crate::gate::Gate;
@@ -20,6 +20,7 @@ use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
@@ -46,10 +47,12 @@ pub(crate) async fn run(
 ) -> Result<Ending, RunnerFault> {
     limit::begin();
     api::open(gate.clone()).await?;
+    let authority = way_out(gate, work, places).await?;
     let model = model_of(gate).await?;
     let wall = Instant::now() + Duration::from_millis(work.wall_ms.into());
     let said = RefCell::default();
-    let turn = Turn { gate, work, engine, places, model: &model, wall, said };
+    let authority = authority.as_deref();
+    let turn = Turn { gate, work, engine, places, authority, model: &model, wall, said };
     let (mut known, mut errors) = (engine.kept.is_some(), 0);
     loop {
         let failed = match turn.attempt(known).await? {
@@ -75,6 +78,8 @@ struct Turn<'a> {
     work: &'a Work,
     engine: &'a engine::Work,
     places: &'a Places,
+    /// The file of the authority that its program is to believe, where the jail has a way out.
+    authority: Option<&'a Path>,
     model: &'a str,
     wall: Instant,
     /// The messages that were sent into the turn: a program that is started after another one gets them as well.
@@ -127,7 +132,7 @@ impl Turn<'_> {
     async fn attempt(&self, known: bool) -> Result<AttemptOutcome, RunnerFault> {
         let engine = &self.engine.engine;
         let known = self.lay_out(known)?;
-        let mut environment = profile::prepare(engine.profile, self.model, self.places)?;
+        let mut environment = profile::prepare(engine.profile, self.model, self.places, self.authority)?;
         if let Some((_, path)) = environment.iter_mut().find(|(name, _)| *name == "PATH") {
             // Behind those of the machine: where npm puts the programs of a folder.
             path.push_str(":/workspace/node_modules/.bin");

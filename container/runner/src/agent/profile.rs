@@ -5,6 +5,7 @@
 use super::api::PORT;
 use crate::RunnerFault;
 use crate::command::PATH;
+use crate::egress;
 use crate::places::Places;
 use ipc_proto::router::Profile;
 use runner::tools::network;
@@ -20,10 +21,12 @@ pub(super) fn prepare(
     profile: Profile,
     model: &str,
     places: &Places,
+    authority: Option<&Path>,
 ) -> Result<Vec<(&'static str, String)>, RunnerFault> {
     let home = home(places);
     fs::create_dir_all(&home)?;
     let mut variables = common(model, places, &home);
+    variables.extend(ways(authority));
     match profile {
         Profile::Plain => {}
         Profile::Codex => write(&home, ".codex/config.toml", &codex(model, &places.workspace))?,
@@ -74,7 +77,7 @@ pub(super) fn home(places: &Places) -> PathBuf {
 fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| path.display().to_string();
     let base = format!("http://127.0.0.1:{PORT}");
-    let mut variables = vec![
+    vec![
         ("PATH", PATH.to_owned()),
         ("HOME", shown(home)),
         ("TMPDIR", shown(&places.tmp)),
@@ -87,9 +90,20 @@ fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, Strin
         ("ANTHROPIC_BASE_URL", base),
         ("ANTHROPIC_API_KEY", PLACEHOLDER.to_owned()),
         ("CORDON_MODEL", model.to_owned()),
-    ];
-    variables.extend(network::ENVIRONMENT.map(|(name, value)| (name, value.to_owned())));
-    variables
+    ]
+}
+
+/// The variables of programs that fetch: to give up at once, or to go by the way out, where `authority` is to be believed.
+fn ways(authority: Option<&Path>) -> Vec<(&'static str, String)> {
+    let known = network::ENVIRONMENT.map(|(name, value)| (name, value.to_owned()));
+    match authority {
+        None => known.to_vec(),
+        Some(authority) => {
+            let mut variables = egress::environment(authority);
+            variables.extend(known.into_iter().filter(|(name, _)| egress::unbounded(name)));
+            variables
+        }
+    }
 }
 
 /// Strings of JSON are strings of TOML as well.
@@ -145,7 +159,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tmp = folder.path().to_owned();
         let places = Places { mode: Mode::System, workspace: "/workspace".into(), tmp };
-        let variables = prepare(profile, "corp/one", &places).unwrap();
+        let variables = prepare(profile, "corp/one", &places, None).unwrap();
         (folder, variables)
     }
 

@@ -3,7 +3,8 @@
 use agentd_config::accounts::Accounts;
 use agentd_config::keys;
 use agentd_config::kind::{Kind, Preset};
-use agentd_config::plan::{Machine, Plan};
+use agentd_config::machine::Machine;
+use agentd_config::plan::Plan;
 use agentd_config::{Source, read};
 use std::path::Path;
 

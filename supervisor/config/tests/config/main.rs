@@ -24,3 +24,5 @@ mod reaching;
 mod reports;
 #[cfg(test)]
 mod services;
+#[cfg(test)]
+mod started;

@@ -2,7 +2,7 @@
 
 use crate::common::{MAILBOX, another_value, check, check_in, machine, mailbox, whatsapp};
 use agentd_config::keys;
-use agentd_config::plan::Machine;
+use agentd_config::machine::Machine;
 use ipc_proto::config::{self, LogFormat, Section, UserRole};
 use manifest::Process;
 use manifest::command::Mode;
@@ -19,8 +19,8 @@ pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) ->
 }
 
 /// Returns true if only a section of the file has the process started.
-fn unasked(process: Process) -> bool {
-    matches!(process, Process::Embedder | Process::Ingress) || process.is_channel()
+pub(crate) fn unasked(process: Process) -> bool {
+    matches!(process, Process::Embedder | Process::Ingress | Process::Egress) || process.is_channel()
 }
 
 // Holds B-22, B-45.
@@ -205,28 +205,6 @@ fn model_is_handed_providers_and_dialer_their_hosts_alone() {
     }
 }
 
-#[test]
-fn a_provider_set_to_none_removes_its_row() {
-    let cases = [
-        ("memory", vec![Process::Memory, Process::Curator], 8),
-        ("web", vec![Process::Web], 13),
-        ("gateway", vec![Process::Gateway], 15),
-        ("credproxy", vec![Process::Dialer, Process::Credproxy, Process::Web], 13),
-    ];
-    for (section, gone, tools) in cases {
-        let plan = check(&format!("[{section}]\nprovider = 'none'")).unwrap();
-        let document = plan.document().unwrap();
-        let (settings, sections) = decode(&document).unwrap();
-        let gone = [gone, Process::ALL.into_iter().filter(|process| unasked(*process)).collect()].concat();
-        for process in Process::ALL.into_iter().filter(|p| *p != Process::Agentd) {
-            assert_eq!(settings.enabled(process), !gone.contains(&process), "{section}: {}", process.name());
-            let handed = !process.is_runner() && !gone.contains(&process);
-            assert_eq!(sections.get(process).is_some(), handed, "{section}: {}", process.name());
-        }
-        assert_eq!(plan.router.agents["default"].tools.len(), tools);
-    }
-}
-
 // Holds P5-18.
 #[test]
 fn a_local_model_has_its_own_process_and_a_name_from_its_files() {
@@ -312,6 +290,14 @@ fn every_key_of_the_table_is_read_and_changes_something() {
     let cases = [
         ("host.mode", "host.mode = 'flat'"),
         ("host.time_zone", "host.time_zone = 'Europe/Berlin'"),
+        ("agent.NAME.network.mode", "agent.default.network.mode = 'proxy'"),
+        ("agent.NAME.network.allow", "agent.default.network = { mode = 'proxy', allow = ['a.b:443'] }"),
+        ("agent.NAME.network.packages", "agent.default.network = { mode = 'proxy', packages = ['pypi'] }"),
+        ("egress.private_hosts", "egress.private_hosts = ['a.lan:443']"),
+        (
+            "egress.authorities_file",
+            "agent.default.network.mode = 'proxy'\negress.authorities_file = '/etc/hostname'",
+        ),
         ("host.uid_base", "host.uid_base = 900000"),
         ("host.runner_slots", "host.runner_slots = 9"),
         ("log.levels.PROCESS", "log.levels.audit = 'debug'"),

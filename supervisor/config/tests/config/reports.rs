@@ -25,15 +25,15 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, own_words, memory, memory_tokens, engine, limits",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, own_words, memory, memory_tokens, engine, limits, network",
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();

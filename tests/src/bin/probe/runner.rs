@@ -7,6 +7,7 @@
 use crate::{Fault, raw};
 use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
+use ipc_proto::egress::{self, Origin, ReplyId};
 use ipc_proto::ids::{CallId, TurnId, UserId};
 use ipc_proto::memory::{Area, MemoryRequest, Scope};
 use ipc_proto::model::{self, StreamId};
@@ -15,7 +16,7 @@ use ipc_proto::runner_gate::{
     Ending, FRAME_BOUND, GateError, RunnerGateClient, RunnerGateRequest, RunnerGateResponse,
 };
 use ipc_proto::tool::{Outcome, ToolResult};
-use ipc_proto::{Blob, List, Text};
+use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Mode;
 use manifest::{Process, Row};
 use std::os::fd::{AsFd, OwnedFd};
@@ -133,6 +134,9 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("run_end", let_through(&gate.run_end(now(), StreamId(0)).await)),
         ("run_count", let_through(&gate.run_count(now(), to_model()).await)),
         ("run_input", let_through(&gate.run_input(now(), 0).await)),
+        ("net_request", let_through(&gate.net_request(now(), outside()).await)),
+        ("net_next", let_through(&gate.net_next(now(), ReplyId(0)).await)),
+        ("net_close", let_through(&gate.net_close(now(), ReplyId(0)).await)),
         ("engine", let_through(&gate.engine(now(), List::default()).await)),
         ("steering", let_through(&gate.steering(now()).await)),
         (
@@ -144,6 +148,17 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
     let _ = gate.output(now(), false, Blob::new(line)?).await?;
     let _ = gate.finish(now(), Ending::Exited { status: 0 }).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A request to another machine.
+fn outside() -> egress::Request {
+    egress::Request {
+        origin: Origin { tls: true, host: Text::clip("a.example"), port: 443 },
+        method: Name::clip("GET"),
+        path: Text::clip("/"),
+        headers: List::default(),
+        body: Blob::default(),
+    }
 }
 
 /// The number of a method of another row.

@@ -1,0 +1,10 @@
+//! The way out of a jail: each request of a program is judged here, counted and passed to egress.
+
+mod bounds;
+mod decision;
+mod question;
+mod requests;
+mod session;
+
+pub(crate) use requests::Network;
+pub(crate) use session::Outbound;

@@ -1,0 +1,75 @@
+//! The decision on a jail's requests to one place: policy under the labels of now, the agent's own list, and a person where policy
+//! asks. It is durable on the record before the first request goes out.
+
+use crate::network::question;
+use crate::network::session::{Outbound, Place};
+use crate::state::context::GateContext;
+use ipc_proto::Text;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::label::Label;
+use ipc_proto::runner_gate::NetworkError;
+use policy::{Call, Decision, Verdict};
+
+/// The tool that stands for a jail's network in the policies.
+pub(super) const TOOL: &str = "network";
+
+/// Shows an event to the followers of the turn.
+pub(super) type Show = std::rc::Rc<dyn Fn(ipc_proto::router::TurnEvent)>;
+
+/// Decides, and waits for a person where one is asked.
+pub(super) async fn decide(
+    gate: &GateContext,
+    outbound: &Outbound,
+    place: &Place,
+    label: &Label,
+    show: &Show,
+) -> Result<(), NetworkError> {
+    let verdict = judge(gate, outbound, place, label);
+    match verdict.decision {
+        Decision::Deny => {
+            record(gate, outbound, place, label, (Result3::Blocked, "policy")).await?;
+            Err(refused(place, &verdict.reason, "use another host, or ask the person to fetch it"))
+        }
+        Decision::Allow => record(gate, outbound, place, label, (Result3::Success, "policy")).await,
+        // The list has answered, but for data that its label keeps from leaving, and for what is the owner's alone to permit.
+        Decision::Ask if place.listed && !verdict.declassifies && !verdict.owner_only => {
+            record(gate, outbound, place, label, (Result3::Success, "in the agent's list")).await
+        }
+        Decision::Ask => question::ask(gate, outbound, place, &verdict, show).await,
+    }
+}
+
+/// Policy's verdict now.
+pub(super) fn judge(gate: &GateContext, outbound: &Outbound, place: &Place, label: &Label) -> Verdict {
+    let (mut facts, arguments) = (outbound.facts.clone(), place.arguments());
+    facts.label = label.clone();
+    policy::decide(&gate.engine(), &gate.catalogue, &facts, &Call { tool: TOOL, args: &arguments })
+}
+
+/// Puts a decision on the record.
+///
+/// # Errors
+/// Audit is away: nothing goes out.
+pub(super) async fn record(
+    gate: &GateContext,
+    outbound: &Outbound,
+    place: &Place,
+    label: &Label,
+    (result, reason): (Result3, &str),
+) -> Result<(), NetworkError> {
+    let event = Event::new(Action::NetworkDecided, result).about(&place.subject());
+    let mut event = event.in_turn(outbound.session, outbound.turn).because(reason);
+    event.label = Some(label.clone());
+    gate.record(event).await.map(drop).map_err(|_| away(place, "audit"))
+}
+
+/// The refusal of a place.
+pub(super) fn refused(place: &Place, rule: &str, next: &str) -> NetworkError {
+    NetworkError::Refused { host: Text::clip(&place.host()), rule: Text::clip(rule), next: Text::clip(next) }
+}
+
+/// A process that every request needs is not there.
+pub(super) fn away(place: &Place, process: &str) -> NetworkError {
+    let rule = format!("{process} is held or away, and nothing leaves without it");
+    refused(place, &rule, &format!("if it is held: agentctl release {process}"))
+}

@@ -1,0 +1,339 @@
+//! One jail's requests: each is held to the decision on its place, to the turn's bounds and to the labels of now, and goes out by
+//! egress.
+
+use crate::network::bounds::{Bounds, HELD_IN_ALL, bound};
+use crate::network::decision::{self, Show, away, refused};
+use crate::network::session::{Outbound, Place};
+use crate::state::context::GateContext;
+use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::dialer::Host;
+use ipc_proto::egress::{self, EgressError, Head, Piece, ReplyId, Request};
+use ipc_proto::label::Label;
+use ipc_proto::router;
+use ipc_proto::runner_gate::NetworkError;
+use ipc_proto::{Fault, Name, Text};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a request waits for a decision before the program's proxy asks again.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// The way out of one jail.
+#[derive(Clone)]
+pub(crate) struct Network(Rc<State>);
+
+struct State {
+    gate: GateContext,
+    /// The scope within which egress uses connections again.
+    scope: u64,
+    show: Show,
+    /// Set once the work was given out.
+    outbound: RefCell<Option<Outbound>>,
+    decided: RefCell<HashMap<Place, Decided>>,
+    bounds: RefCell<Bounds>,
+    replies: RefCell<HashMap<ReplyId, Open>>,
+    used: RefCell<HashMap<Place, Used>>,
+}
+
+/// The decision on a place, made or under way, and the label that it was made for.
+#[derive(Clone)]
+struct Decided {
+    label: Label,
+    standing: watch::Receiver<Option<Result<(), NetworkError>>>,
+}
+
+/// An open reply.
+struct Open {
+    place: Place,
+    bytes: u64,
+}
+
+/// A request that is held.
+struct Held {
+    network: Network,
+    body: usize,
+    /// Its turn counts it.
+    counted: Cell<bool>,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.network.0.gate.bodies_of_jails.fetch_sub(self.body as u64, Ordering::Relaxed);
+        if self.counted.get() {
+            self.network.0.bounds.borrow_mut().let_go(self.body);
+        }
+    }
+}
+
+/// The use of a place in a turn.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    requests: u64,
+    sent: u64,
+    received: u64,
+}
+
+impl Network {
+    pub(crate) fn new(gate: GateContext, show: Show) -> Self {
+        Self(Rc::new(State {
+            gate,
+            scope: getrandom::u64().unwrap_or_default(),
+            show,
+            outbound: RefCell::default(),
+            decided: RefCell::default(),
+            bounds: RefCell::default(),
+            replies: RefCell::default(),
+            used: RefCell::default(),
+        }))
+    }
+
+    /// Sets the turn when its work is given out.
+    pub(crate) fn begin(&self, outbound: Outbound) {
+        self.0.outbound.replace(Some(outbound));
+    }
+
+    /// Sends a request out.
+    ///
+    /// # Errors
+    /// [`NetworkError`].
+    pub(crate) async fn request(&self, request: Request) -> Result<Head, NetworkError> {
+        let outbound = self.0.outbound.borrow().clone().filter(Outbound::has_network);
+        let outbound = outbound.ok_or_else(|| self.no_network(&request))?;
+        let place = Place::of(&outbound, &request);
+        if !is_canonical(&request) {
+            return Err(NetworkError::Egress(EgressError::BadRequest(Name::clip("host"))));
+        }
+        let held = self.hold(request.body.len())?;
+        let label = self.label(&outbound, &place).await?;
+        self.stand(&outbound, &place, label).await?;
+        if holds(&request, &outbound.facts.canary) {
+            let event = Event::new(Action::CanaryLeaked, Result3::Blocked).about(&place.subject());
+            let event = event.in_turn(outbound.session, outbound.turn);
+            self.0.gate.record(event).await.map_err(|_| away(&place, "audit"))?;
+            return Err(refused(
+                &place,
+                "the request holds text of the prompt that must not leave",
+                "leave it out",
+            ));
+        }
+        let sent = request.body.len();
+        self.0.bounds.borrow_mut().send(sent)?;
+        let replied = self.send(request).await;
+        drop(held);
+        self.count(place, sent, replied)
+    }
+
+    /// Holds a request with a body of this many bytes, until what is given back is dropped.
+    fn hold(&self, body: usize) -> Result<Held, NetworkError> {
+        let all = &self.0.gate.bodies_of_jails;
+        let before = all.fetch_add(body as u64, Ordering::Relaxed);
+        // Dropped, it gives back what did not fit.
+        let held = Held { network: self.clone(), body, counted: Cell::new(false) };
+        if before.saturating_add(body as u64) > HELD_IN_ALL {
+            return Err(bound("bytes of all jails at once", HELD_IN_ALL, "try again"));
+        }
+        self.0.bounds.borrow_mut().hold(body)?;
+        held.counted.set(true);
+        Ok(held)
+    }
+
+    /// Counts a request and its reply.
+    fn count(
+        &self,
+        place: Place,
+        sent: usize,
+        replied: Result<Head, NetworkError>,
+    ) -> Result<Head, NetworkError> {
+        {
+            let mut used = self.0.used.borrow_mut();
+            let used = used.entry(place.clone()).or_default();
+            used.requests += 1;
+            used.sent += sent as u64;
+        }
+        match replied {
+            Err(error) => Err(error),
+            Ok(head) => {
+                self.0.bounds.borrow_mut().open();
+                self.0.replies.borrow_mut().insert(head.reply, Open { place, bytes: 0 });
+                self.receive(head.reply, &head.first)?;
+                Ok(head)
+            }
+        }
+    }
+
+    /// Counts a piece of a reply. One over a bound is let go.
+    fn receive(&self, reply: ReplyId, piece: &Piece) -> Result<(), NetworkError> {
+        let counted = {
+            let mut replies = self.0.replies.borrow_mut();
+            let open = replies.get_mut(&reply).ok_or(NetworkError::Egress(EgressError::NoReply))?;
+            open.bytes = open.bytes.saturating_add(piece.bytes.len() as u64);
+            if let Some(used) = self.0.used.borrow_mut().get_mut(&open.place) {
+                used.received = used.received.saturating_add(piece.bytes.len() as u64);
+            }
+            self.0.bounds.borrow_mut().receive(piece.bytes.len(), open.bytes)
+        };
+        if piece.last || counted.is_err() {
+            self.let_go(reply);
+        }
+        counted
+    }
+
+    fn let_go(&self, reply: ReplyId) {
+        if self.0.replies.borrow_mut().remove(&reply).is_some() {
+            self.0.bounds.borrow_mut().end();
+        }
+    }
+
+    /// The next piece of a reply.
+    ///
+    /// # Errors
+    /// [`NetworkError`].
+    pub(crate) async fn next(&self, reply: ReplyId) -> Result<Piece, NetworkError> {
+        // Replies are numbered by egress: one of another jail is none of this one's.
+        if !self.0.replies.borrow().contains_key(&reply) {
+            return Err(NetworkError::Egress(EgressError::NoReply));
+        }
+        let piece = self
+            .0
+            .gate
+            .egress
+            .call(&egress::method::next, |egress, rpc| async move { egress.next(rpc, reply).await });
+        let piece = flat(piece.await).inspect_err(|_| self.let_go(reply))?;
+        if let Err(error) = self.receive(reply, &piece) {
+            self.close_at_egress(reply).await;
+            return Err(error);
+        }
+        Ok(piece)
+    }
+
+    /// Lets a reply go.
+    pub(crate) async fn close(&self, reply: ReplyId) {
+        if self.0.replies.borrow().contains_key(&reply) {
+            self.let_go(reply);
+            self.close_at_egress(reply).await;
+        }
+    }
+
+    async fn close_at_egress(&self, reply: ReplyId) {
+        let closed = self
+            .0
+            .gate
+            .egress
+            .call(&egress::method::close, |egress, rpc| async move { egress.close(rpc, reply).await });
+        if closed.await.is_err() {
+            tracing::debug!("a reply could not be let go; it ends by itself");
+        }
+    }
+
+    /// Lets every reply go when the program is gone, and puts what went out on the record.
+    pub(crate) async fn end_all(&self) {
+        let open: Vec<ReplyId> = self.0.replies.borrow().keys().copied().collect();
+        for reply in open {
+            self.close(reply).await;
+        }
+        let Some(outbound) = self.0.outbound.borrow().clone() else { return };
+        let used = std::mem::take(&mut *self.0.used.borrow_mut());
+        for (place, Used { requests, sent, received }) in used {
+            let event = Event::new(Action::NetworkUsed, Result3::Success).about(&place.subject());
+            let mut event = event.in_turn(outbound.session, outbound.turn);
+            event = event.because(&format!("{requests} requests, {sent} bytes sent"));
+            event.bytes = received;
+            if self.0.gate.record(event).await.is_err() {
+                tracing::warn!("the requests of a turn could not be counted on the record");
+            }
+        }
+    }
+
+    async fn send(&self, request: Request) -> Result<Head, NetworkError> {
+        let scope = self.0.scope;
+        let sent = self.0.gate.egress.call(&egress::method::request, |egress, rpc| {
+            let request = request.clone();
+            async move { egress.request(rpc, scope, request).await }
+        });
+        flat(sent.await)
+    }
+
+    /// The join of the labels of the session and of its workspace now: another session may write to the same folder.
+    async fn label(&self, outbound: &Outbound, place: &Place) -> Result<Label, NetworkError> {
+        let turn = outbound.turn;
+        let labels = self
+            .0
+            .gate
+            .router
+            .call(&router::method::labels, |router, rpc| async move { router.labels(rpc, turn).await });
+        let Ok(Ok((session, workspace))) = labels.await else { return Err(away(place, "router")) };
+        Ok(outbound.facts.label.join(&session).join(&workspace))
+    }
+
+    /// Waits for the decision on a place under this label; one that is not made in time is asked for again.
+    async fn stand(&self, outbound: &Outbound, place: &Place, label: Label) -> Result<(), NetworkError> {
+        let known = self.0.decided.borrow().get(place).filter(|decided| decided.label == label).cloned();
+        let mut decided = known.unwrap_or_else(|| self.begin_decision(outbound, place, label));
+        let made = tokio::time::timeout(WAIT, decided.standing.wait_for(Option::is_some)).await;
+        match made {
+            Ok(Ok(standing)) => standing.clone().unwrap_or(Err(NetworkError::Asking)),
+            Ok(Err(_)) => Err(away(place, "gate")),
+            Err(_) => Err(NetworkError::Asking),
+        }
+    }
+
+    /// Begins to decide; the other requests to the place wait for the same decision.
+    fn begin_decision(&self, outbound: &Outbound, place: &Place, label: Label) -> Decided {
+        let (made, standing) = watch::channel(None);
+        let decided = Decided { label: label.clone(), standing };
+        self.0.decided.borrow_mut().insert(place.clone(), decided.clone());
+        let (gate, show) = (self.0.gate.clone(), Rc::clone(&self.0.show));
+        let (outbound, place) = (outbound.clone(), place.clone());
+        tokio::task::spawn_local(async move {
+            let decision = decision::decide(&gate, &outbound, &place, &label, &show);
+            tokio::select! {
+                decision = decision => drop(made.send(Some(decision))),
+                // The jail is gone, and with it everybody who waits.
+                () = made.closed() => {}
+            }
+        });
+        decided
+    }
+
+    fn no_network(&self, request: &Request) -> NetworkError {
+        let agent = self.0.outbound.borrow().as_ref().map(|outbound| outbound.agent.to_string());
+        NetworkError::Refused {
+            host: Text::clip(&format!("{}:{}", request.origin.host, request.origin.port)),
+            rule: Text::clip("the agent's jails have no network"),
+            next: Text::clip(&format!(
+                "the owner sets mode = \"proxy\" in [agent.{}.network] and restarts the host",
+                agent.as_deref().unwrap_or("NAME")
+            )),
+        }
+    }
+}
+
+fn flat<T>(reply: Result<Result<T, EgressError>, Fault>) -> Result<T, NetworkError> {
+    let reply = reply.map_err(|fault| match fault {
+        Fault::Deadline => EgressError::TimedOut,
+        _ => EgressError::Down,
+    });
+    reply.and_then(|reply| reply).map_err(NetworkError::Egress)
+}
+
+/// Returns true if the host is in its one normal form: it is what a person is shown and what is dialled.
+fn is_canonical(request: &Request) -> bool {
+    let host = request.origin.host.as_str();
+    request.origin.port != 0 && host.parse::<Host>().is_ok_and(|parsed| parsed.to_string() == host)
+}
+
+/// Returns true if any part of a request holds this text.
+fn holds(request: &Request, text: &str) -> bool {
+    let within = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    !text.is_empty()
+        && (within(request.path.as_bytes())
+            || within(&request.body)
+            || request
+                .headers
+                .iter()
+                .any(|line| within(line.value.as_bytes()) || within(line.name.as_bytes())))
+}

@@ -1,0 +1,131 @@
+//! The proxy: requests with a whole address, and CONNECT, behind which TLS ends here under the name that was asked for.
+
+use super::authority::Authority;
+use super::forward::{Refusal, forward, origin_of};
+use crate::RunnerFault;
+use crate::gate::Gate;
+use axum::body::Body;
+use axum::http::{Method, Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use ipc_proto::egress::Origin;
+use std::convert::Infallible;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+
+/// Where it is served.
+pub(super) const PORT: u16 = 7081;
+/// Connections at once; more wait.
+const CONNECTIONS: usize = 32;
+/// How long the head of a request or a handshake may take to come.
+const HEAD: Duration = Duration::from_secs(10);
+/// Bytes of a request's head.
+const HEAD_BOUND: usize = 16 * 1024;
+
+/// Begins to serve it.
+pub(super) async fn open(gate: Gate, authority: Arc<Authority>) -> Result<(), RunnerFault> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await?;
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    tokio::task::spawn_local(async move {
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            let (gate, authority) = (gate.clone(), Arc::clone(&authority));
+            tokio::task::spawn_local(async move {
+                connection(stream, gate, authority).await;
+                drop(place);
+            });
+        }
+    });
+    Ok(())
+}
+
+/// Serves one connection to its end, the tunnel within it included.
+async fn connection(stream: TcpStream, gate: Gate, authority: Arc<Authority>) {
+    drop(stream.set_nodelay(true));
+    let tunnel = std::rc::Rc::new(std::cell::RefCell::new(None));
+    let service = service_fn(|request: Request<Incoming>| {
+        let (gate, tunnel) = (gate.clone(), std::rc::Rc::clone(&tunnel));
+        async move {
+            if request.method() != Method::CONNECT {
+                return Ok::<_, Infallible>(by_address(&gate, request).await);
+            }
+            Ok(match origin_of(request.uri(), true) {
+                Ok(origin) => {
+                    tunnel.replace(Some((origin, hyper::upgrade::on(request))));
+                    Response::new(Body::empty())
+                }
+                Err(refusal) => refusal.response(),
+            })
+        }
+    });
+    let served = server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    let Some((origin, upgrade)) = tunnel.take() else { return };
+    if served.is_ok()
+        && let Ok(upgraded) = upgrade.await
+    {
+        secured(TokioIo::new(upgraded), origin, &gate, &authority).await;
+    }
+}
+
+fn server() -> http1::Builder {
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_BOUND);
+    server
+}
+
+/// A request that names its whole address.
+async fn by_address(gate: &Gate, request: Request<Incoming>) -> Response<Body> {
+    match origin_of(request.uri(), false) {
+        Ok(origin) => forward(gate, origin, request).await,
+        Err(refusal) => refusal.response(),
+    }
+}
+
+/// Serves the requests within a tunnel. A client that asks for another name in TLS than it asked the proxy for is cut off.
+async fn secured(
+    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+    origin: Origin,
+    gate: &Gate,
+    authority: &Authority,
+) {
+    let Ok(config) = authority.server(origin.host.trim_matches(['[', ']'])) else { return };
+    let accepted = tokio::time::timeout(HEAD, TlsAcceptor::from(config).accept(stream)).await;
+    let Ok(Ok(stream)) = accepted else { return };
+    let asked = stream.get_ref().1.server_name();
+    if asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(&origin.host)) {
+        return;
+    }
+    let service = service_fn(|request: Request<Incoming>| {
+        let origin = origin.clone();
+        async move {
+            let response = match names(&request, &origin) {
+                Ok(()) => forward(gate, origin, request).await,
+                Err(refusal) => refusal.response(),
+            };
+            Ok::<_, Infallible>(response)
+        }
+    });
+    drop(server().serve_connection(TokioIo::new(stream), service).await);
+}
+
+/// Checks that a request within a tunnel names no other host than the tunnel's.
+fn names(request: &Request<Incoming>, origin: &Origin) -> Result<(), Refusal> {
+    let host = request.headers().get(axum::http::header::HOST).and_then(|host| host.to_str().ok());
+    let name = host.map(|host| host.strip_suffix(&format!(":{}", origin.port)).unwrap_or(host));
+    match name {
+        Some(name) if name.eq_ignore_ascii_case(&origin.host) => Ok(()),
+        None => Ok(()),
+        Some(_) => Err(Refusal::bad("the request names another host than its connection")),
+    }
+}

@@ -1,0 +1,273 @@
+//! The way out of jails: programs that fetch, through the proxy in the jail, gate, egress and dialer, against a registry over TLS.
+
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use tests::{Host, Setup};
+
+/// An address of this machine that no program takes for its own jail's.
+const ADDRESS: &str = "127.0.0.2";
+
+/// A registry, which ends with the test.
+struct Registry {
+    child: Child,
+    port: u16,
+    /// A line for each request.
+    asked: Arc<Mutex<Vec<String>>>,
+    folder: tempfile::TempDir,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Registry {
+    #[expect(clippy::disallowed_methods, reason = "the server that programs in jails fetch from")]
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed([ADDRESS.to_owned()]).unwrap();
+        let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
+        fs::write(&certificate, made.cert.pem()).unwrap();
+        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("functional/registry.py");
+        let mut command = Command::new("python3");
+        command.arg(script).arg(ADDRESS).args([&certificate, &key]).arg(folder.path());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ports = lines.next().unwrap().unwrap();
+        let port = ports.split(' ').next().unwrap().parse().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&asked);
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Self { child, port, asked, folder }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("https://{ADDRESS}:{}{path}", self.port)
+    }
+
+    /// A host whose default agent has a way out, with these further lines in its `network`.
+    fn host(&self, network: &str) -> Host {
+        let authorities = self.folder.path().join("certificate.pem");
+        let config = format!(
+            "[agent.default]\nprofile = \"standard\"\n[agent.default.network]\nmode = \"proxy\"\n{network}\n\
+             [egress]\nauthorities_file = \"{}\"\nprivate_hosts = [\"{ADDRESS}:{}\"]\n",
+            authorities.display(),
+            self.port
+        );
+        Setup::default().config(&config).start()
+    }
+
+    /// The same, and the list of the agent has the registry.
+    fn listed(&self) -> Host {
+        self.host(&format!("allow = [\"{ADDRESS}:{}\"]", self.port))
+    }
+}
+
+/// Runs a script in a jail; its output, both streams in one.
+fn run(host: &Host, words: &[&str], script: &str) -> String {
+    let script = format!("exec 2>&1; {script}");
+    let words: Vec<&str> = ["run"].iter().chain(words).chain(&["--", "sh", "-c", &script]).copied().collect();
+    let output = host.ctl(&words);
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The one question that waits.
+fn question(host: &Host) -> String {
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let waiting = host.json(&["approvals", "list"]);
+        if let Some(id) = waiting["approvals"][0]["id"].as_str() {
+            assert_eq!(waiting["approvals"].as_array().map(Vec::len), Some(1), "{waiting}");
+            return id.to_owned();
+        }
+        assert!(Instant::now() < end, "nothing was asked: {}", host.log());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The results and reasons of the log, and what came in.
+fn log(host: &Host) -> Vec<(String, String, u64)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let logged = host.json(&["net", "log"]);
+    let entries = logged["requests"].as_array().cloned().unwrap_or_default();
+    let one = |entry: &Value| {
+        (text(&entry["result"]), text(&entry["reason"]), entry["received"].as_u64().unwrap_or_default())
+    };
+    entries.iter().map(one).collect()
+}
+
+// Holds P1-44.
+#[test]
+fn curl_git_and_python_fetch_from_a_listed_host() {
+    let registry = Registry::start();
+    let host = registry.listed();
+    let git = registry.url("/harbour.git");
+    let python = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())";
+    for (script, said) in [
+        (format!("curl -sS {}", registry.url("/x")), "here"),
+        (format!("/usr/bin/python3 -c '{python}' {}", registry.url("/x")), "here"),
+        (format!("git clone -q {git} h && git -C h log --format=%s"), "tide"),
+    ] {
+        let output = run(&host, &[], &script);
+        assert!(output.contains(said), "{script}\n{output}\n{:?}\n{}", registry.asked(), host.log());
+    }
+    let log = log(&host);
+    assert!(
+        log.iter().any(|(result, reason, _)| result == "allowed" && reason == "in the agent's list"),
+        "{log:?}"
+    );
+    assert!(log.iter().any(|(result, _, received)| result == "used" && *received > 0), "{log:?}");
+    assert!(host.json(&["approvals", "list"])["approvals"].as_array().unwrap().is_empty());
+}
+
+// Holds P1-45.
+#[test]
+fn a_host_on_no_list_asks_once_and_an_answer_holds_for_the_turn() {
+    let registry = Registry::start();
+    let host = registry.host("");
+    let script = format!("for n in 1 2 3; do curl -sS -w '%{{http_code}}\\n' {}; done", registry.url("/x"));
+    for (answer, said) in
+        [("approve", "here\n200\nhere\n200\nhere\n200"), ("deny", "\"rule\":\"a person said no\"")]
+    {
+        let output = thread::scope(|scope| {
+            let ran = scope.spawn(|| run(&host, &[], &script));
+            let id = question(&host);
+            assert!(
+                registry.asked().len() == if answer == "approve" { 0 } else { 3 },
+                "{:?}",
+                registry.asked()
+            );
+            let yes = if answer == "approve" { &["--yes"][..] } else { &[] };
+            let words: Vec<&str> = ["approvals", answer, &id].iter().chain(yes).copied().collect();
+            assert!(host.ctl(&words).status.success());
+            ran.join().unwrap()
+        });
+        assert!(output.contains(said) && output.contains("Cordon asks: Lets the program read"), "{output}");
+    }
+    assert_eq!(registry.asked().len(), 3, "the second run was refused");
+    let reasons: Vec<String> = log(&host).into_iter().map(|(_, reason, _)| reason).collect();
+    for reason in ["approved by a person", "a person said no"] {
+        assert!(reasons.iter().any(|it| it == reason), "{reasons:?}");
+    }
+}
+
+// Holds P1-46.
+#[test]
+fn a_request_that_sends_asks_where_reading_is_listed() {
+    let registry = Registry::start();
+    let host = registry.listed();
+    let script = format!("curl -sS -d secret=1 {}", registry.url("/upload"));
+    let output = thread::scope(|scope| {
+        let ran = scope.spawn(|| run(&host, &[], &script));
+        let id = question(&host);
+        assert!(registry.asked().is_empty(), "nothing leaves before the answer");
+        assert!(host.ctl(&["approvals", "deny", &id]).status.success());
+        ran.join().unwrap()
+    });
+    assert!(output.contains("a person said no") && registry.asked().is_empty(), "{output}");
+    let allowed = format!("{ADDRESS}:{} send", registry.port);
+    let output = run(&host, &["--allow", &allowed], &script);
+    assert_eq!((output.as_str(), registry.asked()), ("taken\n", vec!["POST /upload secret=1".to_owned()]));
+}
+
+/// Asks the proxy for a tunnel to one host and speaks TLS under another's name, and names another host within it.
+const OTHER_NAMES: &str = r#"
+import os, socket, ssl, sys
+address, port = sys.argv[1:]
+def tunnel(target, name, host):
+    link = socket.create_connection(("127.0.0.1", 7081))
+    link.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+    head = link.recv(4096)
+    if b" 200 " not in head.split(b"\r\n")[0]:
+        return head.split(b"\r\n")[0].decode()
+    context = ssl.create_default_context(cafile=os.environ["SSL_CERT_FILE"])
+    context.check_hostname = False
+    try:
+        sealed = context.wrap_socket(link, server_hostname=name)
+        sealed.sendall(f"GET /x HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+        return sealed.recv(4096).split(b"\r\n")[0].decode() or "closed"
+    except OSError:
+        return "closed"
+place = f"{address}:{port}"
+print(tunnel(place, None, place))
+print(tunnel(place, "evil.example", place))
+print(tunnel(place, None, "evil.example"))
+print(tunnel(address, None, place))
+"#;
+
+// Holds P1-47.
+#[test]
+fn private_hosts_other_names_and_ambiguous_ones_are_refused() {
+    let registry = Registry::start();
+    let host = registry.listed();
+    let targets = [
+        "http://127.0.0.1:22/",
+        "http://localhost:22/",
+        "http://10.0.0.1/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://[::1]:22/",
+        "http://[fe80::1]/",
+        "http://0x7f.1/",
+        "http://2130706433/",
+        "http://127.1/",
+        "http://a.local/",
+    ];
+    for target in targets {
+        let script = format!("curl -sS -m 20 --noproxy none.example -g -o - -w ' %{{http_code}}' '{target}'");
+        let output = run(&host, &[], &script);
+        let refused = output.ends_with(" 403") || output.ends_with(" 400") || output.contains("curl: (");
+        assert!(refused && !output.ends_with(" 200"), "{target}: {output}");
+    }
+    let port = registry.port.to_string();
+    let output = host.ctl(&["run", "--", "python3", "-c", OTHER_NAMES, ADDRESS, &port]);
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines, ["HTTP/1.1 200 OK", "closed", "HTTP/1.1 400 Bad Request", "HTTP/1.1 400 Bad Request"]);
+    assert_eq!(registry.asked(), ["GET /x"]);
+}
+
+// Holds P1-48.
+#[test]
+fn a_jail_without_a_way_out_has_no_proxy_and_no_variables_of_one() {
+    let host = Host::start();
+    let output =
+        run(&host, &[], "env | grep -i _proxy; curl -sS -x http://127.0.0.1:7081 http://a.example/; true");
+    assert!(output.contains("curl: (7)") && !output.to_lowercase().contains("https_proxy"), "{output}");
+}
+
+// Holds P7-95.
+#[test]
+fn a_download_that_egress_s_death_cuts_fails_and_the_next_succeeds() {
+    let registry = Registry::start();
+    let host = registry.listed();
+    let script = format!(
+        "curl -sS -o /dev/null {}; echo \"first $?\"; sleep 1; curl -sS --retry 5 --retry-all-errors {}",
+        registry.url("/slow"),
+        registry.url("/x")
+    );
+    let output = thread::scope(|scope| {
+        let ran = scope.spawn(|| run(&host, &[], &script));
+        host.wait_for("the download", || registry.asked().iter().any(|line| line.ends_with("/slow")));
+        thread::sleep(Duration::from_millis(300));
+        host.kill_and_wait("egress");
+        ran.join().unwrap()
+    });
+    assert!(!output.contains("first 0") && output.ends_with("here\n"), "{output}\n{}", host.log());
+}

@@ -1,0 +1,101 @@
+"""A registry, over TLS and without: a Python package, an npm package, a git repository, and a file that takes its time.
+
+usage: registry.py ADDRESS CERTIFICATE KEY FOLDER; prints its two ports, then a line for each request."""
+import base64, hashlib, http.server, io, json, os, ssl, subprocess, sys, tarfile, threading, time, zipfile
+
+address, certificate, key, folder = sys.argv[1:]
+
+
+def wheel():
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as out:
+        out.writestr("harbour.py", "TIDE = 'high'\n")
+        out.writestr("harbour-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: harbour\nVersion: 1.0\n")
+        out.writestr("harbour-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        out.writestr("harbour-1.0.dist-info/RECORD", "harbour.py,,\n")
+    return made.getvalue()
+
+
+def tarball():
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as out:
+        for name, text in (("package.json", '{"name":"harbour","version":"1.0.0"}'), ("index.js", "module.exports = 'high'\n")):
+            entry = tarfile.TarInfo("package/" + name)
+            entry.size = len(text)
+            out.addfile(entry, io.BytesIO(text.encode()))
+    return made.getvalue()
+
+
+def repository():
+    work, bare = os.path.join(folder, "work"), os.path.join(folder, "harbour.git")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@a.example", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q", work], ["-C", work, "commit", "-q", "--allow-empty", "-m", "tide"],
+                  ["clone", "-q", "--bare", work, bare], ["-C", bare, "update-server-info"]):
+        subprocess.run(git + words, check=True)
+    return bare
+
+
+WHEEL, TARBALL, REPOSITORY = wheel(), tarball(), repository()
+
+
+class Registry(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        print(self.command, self.path, flush=True)
+        port = self.server.server_address[1]
+        path = self.path.split("?")[0]
+        if path == "/simple/harbour/":
+            digest = hashlib.sha256(WHEEL).hexdigest()
+            self.send(200, f'<a href="/harbour-1.0-py3-none-any.whl#sha256={digest}">x</a>'.encode(), "text/html")
+        elif path.endswith(".whl"):
+            self.send(200, WHEEL)
+        elif path == "/harbour":
+            dist = {"tarball": f"{self.server.scheme}://{address}:{port}/harbour-1.0.0.tgz",
+                    "integrity": "sha512-" + base64.b64encode(hashlib.sha512(TARBALL).digest()).decode()}
+            version = {"name": "harbour", "version": "1.0.0", "dist": dist}
+            document = {"name": "harbour", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
+            self.send(200, json.dumps(document).encode(), "application/json")
+        elif path.endswith(".tgz"):
+            self.send(200, TARBALL)
+        elif path.startswith("/harbour.git/"):
+            file = os.path.join(folder, path.lstrip("/"))
+            self.send(200, open(file, "rb").read()) if os.path.isfile(file) else self.send(404, b"")
+        elif path == "/slow":
+            self.send_response(200)
+            self.send_header("content-length", str(64 * 1024 * 1024))
+            self.end_headers()
+            for _ in range(1024):
+                self.wfile.write(b"x" * 65536)
+                time.sleep(0.02)
+        else:
+            self.send(200, b"here\n")
+
+    do_HEAD = do_GET
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        print(self.command, self.path, body.decode(), flush=True)
+        self.send(200, b"taken\n")
+
+    def send(self, status, body, kind="application/octet-stream"):
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+
+server = http.server.ThreadingHTTPServer((address, 0), Registry)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+plain = http.server.ThreadingHTTPServer((address, 0), Registry)
+server.scheme, plain.scheme = "https", "http"
+threading.Thread(target=plain.serve_forever, daemon=True).start()
+print(server.server_address[1], plain.server_address[1], flush=True)
+server.serve_forever()
