@@ -94,6 +94,7 @@ server = http.server.ThreadingHTTPServer((address, 0), Registry)
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+server.handle_error = lambda *_: None
 plain = http.server.ThreadingHTTPServer((address, 0), Registry)
 server.scheme, plain.scheme = "https", "http"
 threading.Thread(target=plain.serve_forever, daemon=True).start()

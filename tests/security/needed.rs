@@ -6,6 +6,7 @@ use crate::rare;
 use manifest::syscalls::Call;
 use manifest::{Row, TABLE};
 use serde_json::json;
+use std::collections::HashSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -123,6 +124,15 @@ fn hook(host: &Host) {
     assert!(answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.1 5"), "{answer}");
 }
 
+/// A rule with all channels under one name: they are one program of the kit with one list of calls, and an idle one may not come to
+/// each of them in a short day.
+fn shared(rule: &str) -> String {
+    match rule.split_once(' ') {
+        Some((process, call)) if process.starts_with("channel@") => format!("channel {call}"),
+        _ => rule.to_owned(),
+    }
+}
+
 // Holds P2-12, P2-13.
 #[test]
 fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
@@ -153,13 +163,14 @@ fn every_rule_that_is_not_rare_is_needed_by_a_day_of_the_host() {
         hook(host);
         host.kill_and_wait("model");
     });
+    let known: HashSet<String> = seen.iter().map(|rule| shared(rule)).collect();
     let all = TABLE
         .iter()
         .flat_map(|row| row.syscalls.iter().flat_map(|group| group.calls).map(move |call| (row, call)));
     let needless: Vec<String> = all
         .filter(|(_, call)| call.rare.is_none() && confine::acts::call_number(call.name).is_some())
         .flat_map(|(row, call)| rules(row, call))
-        .filter(|rule| !seen.contains(rule))
+        .filter(|rule| !known.contains(&shared(rule)))
         .collect();
     assert!(needless.is_empty(), "{} rules that nothing needed: {needless:#?}", needless.len());
     rare::all_needed(rare::By::ADay, &seen);
