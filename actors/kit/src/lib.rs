@@ -11,6 +11,7 @@ mod clock;
 mod connections;
 mod counters;
 mod descriptors;
+mod dial;
 mod edge;
 #[doc(hidden)]
 pub mod fault;
@@ -39,6 +40,7 @@ pub use confine::secret::Mapped as KeyPage;
 pub use confine::{Flush, Flushed, Flusher};
 pub use connections::{Connections, NoPlace, Room, Slot};
 pub use descriptors::{DescriptorChannel, Descriptors};
+pub use dial::Dial;
 pub use edge::Edge;
 pub use lines::answer_lines;
 pub use link::Link;

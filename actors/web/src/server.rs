@@ -3,10 +3,10 @@
 use crate::fetch::{AT_ONCE, Outside, Web as Fetcher};
 use crate::search::Search;
 use ipc_proto::credproxy::{self, CredError, CredproxyClient, Request};
-use ipc_proto::dialer::{self, DialError, DialerClient, HostPort, NoHost};
+use ipc_proto::dialer::{DialError, HostPort, NoHost};
 use ipc_proto::web::{FRAME_BOUND, Fetch, Found, Page, Web, WebError};
 use ipc_proto::{Fault, List, Text, config};
-use kit::{Descriptors, Edge, Host, Link, OpenFault, Place, Pull};
+use kit::{Dial, Edge, Host, Link, OpenFault, Place, Pull};
 use manifest::Process;
 use rustls::ClientConfig;
 use std::os::fd::OwnedFd;
@@ -42,11 +42,7 @@ impl kit::Actor for Actor {
 
     async fn start(opened: Opened, host: Host) -> Self {
         let Opened { tls, private, search } = opened;
-        let outside = Peers {
-            dialer: host.link(),
-            credproxy: host.link(),
-            descriptors: host.descriptors(Process::Dialer),
-        };
+        let outside = Peers { dial: Dial::new(&host), credproxy: host.link() };
         Self(Rc::new(Fetcher { outside, tls, private, search, slots: Semaphore::new(AT_ONCE) }))
     }
 
@@ -69,23 +65,13 @@ fn private(hosts: &[String]) -> Option<List<Text<260>, 32>> {
 
 /// Dialer and credproxy.
 pub(crate) struct Peers {
-    dialer: Link<DialerClient>,
+    dial: Dial,
     credproxy: Link<CredproxyClient>,
-    descriptors: Descriptors,
 }
 
 impl Outside for Peers {
     async fn dial(&self, target: &HostPort) -> Result<OwnedFd, DialError> {
-        let host = Text::new(target.host.to_string()).map_err(|_| DialError::NotAllowed)?;
-        let dialled = self.dialer.call(&dialer::method::dial, |dialer, context| {
-            let (host, port) = (host.clone(), target.port);
-            async move { dialer.dial(context, host, port).await }
-        });
-        let ticket = dialled.await.map_err(|fault| match fault {
-            Fault::Deadline => DialError::TimedOut,
-            _ => DialError::Down,
-        })??;
-        self.descriptors.take(ticket.0).await.map_err(|_| DialError::Down)
+        self.dial.connect(target).await
     }
 
     async fn request(&self, request: Request, bound: usize) -> Result<(u16, Vec<u8>), CredError> {

@@ -7,7 +7,7 @@ mod environment;
 mod forward;
 mod proxy;
 
-pub(crate) use environment::{environment, unbounded};
+pub(crate) use environment::{environment, holds_in_both};
 
 use crate::RunnerFault;
 use crate::gate::Gate;

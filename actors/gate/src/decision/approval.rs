@@ -139,7 +139,7 @@ pub(crate) async fn apply_answers(
 
 /// The first of a turn's questions that is settled; none if none is within 20 s. One call waits for all of them: the edge to
 /// router serves 256 calls at once, which have to be left for the other turns.
-async fn first_answer(
+pub(crate) async fn first_answer(
     gate: &GateContext,
     turn: TurnId,
     ids: List<ApprovalId, PENDING_PER_SESSION>,

@@ -1,7 +1,7 @@
 //! The question to a person whether a jail's program may reach a place. It is one approval like those of tool calls: kept by router,
 //! bound to its action by a hash, and used once, for this turn.
 
-use crate::decision::question;
+use crate::decision::{approval, question};
 use crate::network::decision::{Show, TOOL, away, record, refused};
 use crate::network::session::{Outbound, Place};
 use crate::state::context::GateContext;
@@ -9,9 +9,9 @@ use ipc_proto::approval::{Question, State};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::router::{self, RouterError, TurnEvent};
-use ipc_proto::runner_gate::NetworkError;
+use ipc_proto::runner_gate::{GateError, NetworkError};
 use ipc_proto::tool::ToolCall;
-use ipc_proto::{Fault, List, Name, Text};
+use ipc_proto::{List, Name, Text};
 use policy::Verdict;
 use serde_json::Value;
 
@@ -98,16 +98,11 @@ async fn answer(
     id: ApprovalId,
 ) -> Result<State, NetworkError> {
     loop {
-        let (turn, ids) = (outbound.turn, List::clip([id]));
-        let answered = gate.router.call(&router::method::first_answer, |router, rpc| {
-            let ids = ids.clone();
-            async move { router.first_answer(rpc, turn, ids).await }
-        });
-        match answered.await {
-            Ok(Ok(Some((_, state)))) => return Ok(state),
-            Ok(Ok(None)) | Err(Fault::Deadline) => {}
-            Ok(Err(error)) => return Err(refused(place, &error.to_string(), "ask again")),
-            Err(_) => return Err(away(place, "router")),
+        match approval::first_answer(gate, outbound.turn, List::clip([id])).await {
+            Ok(Some((_, state))) => return Ok(state),
+            Ok(None) => {}
+            Err(GateError::Down(process)) => return Err(away(place, &process)),
+            Err(error) => return Err(refused(place, &error.to_string(), "ask again")),
         }
     }
 }

@@ -5,11 +5,11 @@ use crate::network::bounds::{Bounds, HELD_IN_ALL, bound};
 use crate::network::decision::{self, Show, away, refused};
 use crate::network::session::{Outbound, Place};
 use crate::state::context::GateContext;
+use crate::turn::labels;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::dialer::Host;
 use ipc_proto::egress::{self, EgressError, Head, Piece, ReplyId, Request};
 use ipc_proto::label::Label;
-use ipc_proto::router;
 use ipc_proto::runner_gate::NetworkError;
 use ipc_proto::{Fault, Name, Text};
 use std::cell::{Cell, RefCell};
@@ -257,16 +257,10 @@ impl Network {
         flat(sent.await)
     }
 
-    /// The join of the labels of the session and of its workspace now: another session may write to the same folder.
+    /// The label that holds now.
     async fn label(&self, outbound: &Outbound, place: &Place) -> Result<Label, NetworkError> {
-        let turn = outbound.turn;
-        let labels = self
-            .0
-            .gate
-            .router
-            .call(&router::method::labels, |router, rpc| async move { router.labels(rpc, turn).await });
-        let Ok(Ok((session, workspace))) = labels.await else { return Err(away(place, "router")) };
-        Ok(outbound.facts.label.join(&session).join(&workspace))
+        let label = labels::now(&self.0.gate, outbound.turn).await.ok_or_else(|| away(place, "router"))?;
+        Ok(outbound.facts.label.join(&label))
     }
 
     /// Waits for the decision on a place under this label; one that is not made in time is asked for again.

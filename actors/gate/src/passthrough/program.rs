@@ -6,6 +6,7 @@ use crate::passthrough::streams::Streams;
 use crate::state::context::GateContext;
 use crate::state::errors::{down, relay_down, router_refusal, to_relay_error};
 use crate::turn::context::sum_of;
+use crate::turn::labels;
 use crate::turn::requester::Requester;
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::TurnId;
@@ -83,18 +84,11 @@ impl Program {
         self.requester.borrow().clone().ok_or(RelayError::NotInScope)
     }
 
-    /// The requester with the labels of now: the program runs for hours, and another session may write to the same folder. Only
-    /// the labels are requested: a turn has up to 256 steps.
+    /// The requester with the labels of now: the program runs for hours.
     async fn current_requester(&self) -> Result<Requester, RelayError> {
-        let (mut requester, turn) = (self.requester()?, self.turn);
-        let labels = self
-            .gate
-            .router
-            .call(&router::method::labels, |router, rpc| async move { router.labels(rpc, turn).await });
-        let Ok(Ok((session, workspace))) = labels.await else {
-            return Err(relay_down("router"));
-        };
-        requester.label = requester.label.join(&session).join(&workspace);
+        let mut requester = self.requester()?;
+        let label = labels::now(&self.gate, self.turn).await.ok_or_else(|| relay_down("router"))?;
+        requester.label = requester.label.join(&label);
         Ok(requester)
     }
 

@@ -1,7 +1,7 @@
 //! The client's half of a conversation with a server outside: TLS, HTTP/1.1 and WebSocket over a connection that dialer made.
 //!
 //! It makes no socket, follows no redirect and knows no rule: where a connection leads was decided before there was
-//! one. Only credproxy and web may link it. Linked, it holds nothing of its own; the caller bounds body and time.
+//! one. Only credproxy, egress and web may link it. Linked, it holds nothing of its own; the caller bounds body and time.
 
 mod conversation;
 mod socket;

@@ -100,7 +100,7 @@ fn ways(authority: Option<&Path>) -> Vec<(&'static str, String)> {
         None => known.to_vec(),
         Some(authority) => {
             let mut variables = egress::environment(authority);
-            variables.extend(known.into_iter().filter(|(name, _)| egress::unbounded(name)));
+            variables.extend(known.into_iter().filter(|(name, _)| egress::holds_in_both(name)));
             variables
         }
     }

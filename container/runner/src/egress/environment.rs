@@ -43,8 +43,8 @@ pub(crate) fn environment(authority: &Path) -> Vec<(&'static str, String)> {
     proxy.chain(authorities).chain(OTHERS.map(|(name, value)| (name, value.to_owned()))).collect()
 }
 
-/// True of the variables that bound tries and times of programs in a jail without a way out.
-pub(crate) fn unbounded(name: &str) -> bool {
+/// Returns true if a variable of jails without a way out holds in one with a way out too: it bounds neither tries nor times.
+pub(crate) fn holds_in_both(name: &str) -> bool {
     !["CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"].contains(&name)
         && !OTHERS.iter().any(|(other, _)| *other == name)
 }
