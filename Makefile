@@ -72,10 +72,13 @@ recipes: ## the recipe of an actor, followed in a copy of the tree; builds all p
 conformance: build ## official SDKs, coding agents and clients of messengers, from their registries; needs python3, node and npm
 	PROGRAMS=target/debug tests/conformance/run
 
-# Unoptimised, and without the sentence model and the tests: what a first look needs and `make test` uses again.
+# Unoptimised, and without the sentence model and the tests: what a first look needs and `make test` uses again. A second clone
+# on the machine takes the programs of the first.
 demo:
-	$(CARGO) build --workspace --exclude tests --exclude embedder --exclude weights --bins
-	PROGRAMS=target/debug deploy/demo
+	@programs=$$(deploy/reuse find) || { \
+		$(CARGO) build --workspace --exclude tests --exclude embedder --exclude weights --bins && programs=target/debug && \
+		deploy/reuse keep target/debug agentctl $(filter-out embedder,$(PROGRAMS)); } && \
+	PROGRAMS=$$programs deploy/demo
 
 run: release
 	target/release/agentd run
