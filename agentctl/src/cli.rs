@@ -137,7 +137,7 @@ pub(crate) enum Command {
     Memory(memory::Memory),
     /// Capture a coding agent's hook event from standard input, and print the memories that fit
     Hook(hook::Hook),
-    /// Serve memory over MCP on standard input and output
+    /// Servers of the Model Context Protocol for agents; without a verb, serve memory to a client of the protocol
     Mcp(mcp::Mcp),
     /// The queue of background work for models
     #[command(subcommand)]

@@ -246,6 +246,14 @@ pub(crate) enum Failure {
     /// A tunnel cannot be opened, closed or run.
     #[error("{0}")]
     Tunnel(#[from] TunnelFault),
+    /// A server of the Model Context Protocol refused, or did not answer.
+    #[error("the server {name} gave nothing back: {why}; look at it: agentctl mcp doctor {name}")]
+    Server {
+        /// Its name.
+        name: String,
+        /// Its own words, or the host's.
+        why: String,
+    },
     /// Interrupted twice, before the turn's end was seen.
     #[error("interrupted; the turn was asked to stop; see agentctl message list for its end")]
     Interrupted,
@@ -296,6 +304,7 @@ impl Failure {
             Self::OtherLog { .. } => "other_log",
             Self::Backup(broken) => broken.fault.kind(),
             Self::Tunnel(fault) => fault.kind(),
+            Self::Server { .. } => "server",
             Self::Interrupted => "interrupted",
             Self::Output(_) => "output",
             Self::Runtime(_) => "runtime",

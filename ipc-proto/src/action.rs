@@ -56,6 +56,12 @@ pub enum Action {
     ToolDecided,
     /// A tool call ended.
     ToolEnded,
+    /// A package of a server was installed; `hash` is that of its files.
+    ServerInstalled,
+    /// A tool of a server was approved, or with `blocked` all of a server was forgotten; `hash` is that of what was looked at.
+    ServerToolApproved,
+    /// A tool of a server is not what was approved any more, and no agent has it.
+    ServerToolChanged,
     /// Requests of a jail to a host were decided on; the subject is the verb and the host.
     NetworkDecided,
     /// A jail's requests to a host, counted at the end of its turn; `bytes` came in.
@@ -218,6 +224,9 @@ impl Action {
             | Self::UsageDisbelieved
             | Self::ToolDecided
             | Self::ToolEnded
+            | Self::ServerInstalled
+            | Self::ServerToolApproved
+            | Self::ServerToolChanged
             | Self::NetworkDecided
             | Self::NetworkUsed
             | Self::PlanLocked
@@ -274,6 +283,7 @@ impl Action {
                 | Self::SecretMisdirected
                 | Self::SecretExported
                 | Self::Declassified
+                | Self::ServerToolChanged
                 | Self::Alert
                 | Self::AttestDrift
                 | Self::ProbeSurprise

@@ -17,8 +17,8 @@ pub use inbound::{
 };
 use manifest::Process;
 pub use outbound::{
-    ANSWER_TEXT, Answer, Body, Button, Claim, DeliveryId, DeliveryState, HOLDING, LiveTurn, Outcome, PIECES,
-    Piece, PieceId, Work, WorkBatch,
+    ANSWER_TEXT, Answer, Body, Button, Claim, DeliveryId, DeliveryState, Due, HOLDING, LiveTurn, Outcome,
+    PIECES, Piece, PieceId, Work, WorkBatch,
 };
 use serde::{Deserialize, Serialize};
 pub use view::{
@@ -134,6 +134,12 @@ impl Platform {
     #[must_use]
     pub const fn finds_sent(self) -> bool {
         matches!(self, Self::Discord | Self::Slack | Self::Matrix | Self::Email | Self::Webhook)
+    }
+
+    /// Returns true if a message is edited by its id here, so that an edit which may have been made can be made again.
+    #[must_use]
+    pub const fn repeats_edits(self) -> bool {
+        matches!(self, Self::Telegram)
     }
 
     /// The name of an account's channel: `telegram:NAME`.

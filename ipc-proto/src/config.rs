@@ -9,6 +9,7 @@ mod curator;
 mod gateway;
 mod key;
 mod limits;
+mod mcp;
 mod memory;
 mod models;
 mod policy;
@@ -26,6 +27,7 @@ pub use curator::Curator;
 pub use gateway::{Gateway, RelayLimits};
 pub use key::{Key, Keyed, Rule};
 pub use limits::AgentLimits;
+pub use mcp::{McpScope, McpServer, McpStart};
 pub use memory::{Embedder, Finding, Memory};
 pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind, ProviderModel};
 pub use policy::Policy;
@@ -249,6 +251,8 @@ pub struct Gate {
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
+    /// `[mcp.NAME]`.
+    pub mcp: BTreeMap<String, McpServer>,
     /// How memory is searched.
     pub finding: Finding,
     /// The time zone that agents are told the time in, by its IANA name.
@@ -277,6 +281,8 @@ pub struct Service {
     pub description: String,
     /// A header that it takes an idempotency key in.
     pub idempotency_header: Option<String>,
+    /// A variable by which programs in jails with a way out find the placeholder of the secret; none where they may not use it.
+    pub variable: Option<String>,
 }
 
 /// How much an agent may do by itself.

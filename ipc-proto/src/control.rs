@@ -2,42 +2,41 @@
 //! role stands beside it, and the guard refuses a method without one.
 
 mod inspection;
+mod refusal;
 mod status;
 
 use crate::api::{KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
-use crate::audit::{
-    AuditError, Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead,
-};
+use crate::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use crate::channel::{
-    ACCOUNTS, ChannelError, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule,
-    LinkCode, PairingInfo,
+    ACCOUNTS, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule, LinkCode,
+    PairingInfo,
 };
 use crate::content::{Content, TEXT_BOUND};
 use crate::credproxy::{
-    Binding, CredError, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
+    Binding, EXPORT_BOUND, Lease, PARCEL_BOUND, SECRET_BOUND, SecretInfo, VaultInfo, Verb,
 };
-use crate::curator::{CuratorError, Edit, JobState, JobView, Listing, PromptJob};
-use crate::embedder::EmbedderError;
-use crate::gate::{POLICY_BOUND, PolicyError, PolicySet, RelayError, Tried};
+use crate::curator::{Edit, JobState, JobView, Listing, PromptJob};
+use crate::gate::{POLICY_BOUND, PolicySet, Tried};
 use crate::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
+use crate::mcp::{self, Act, Approving, Installed, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME};
 use crate::memory::{
-    self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, MemoryError,
-    Muted, Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
+    self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, Muted,
+    Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
 };
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::role::UserRole;
 use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    RouterError, SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo,
-    WorkspaceInfo,
+    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo, WorkspaceInfo,
 };
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
 
 pub use inspection::{CallFigures, EndFigures, GaugeFigure, Inspection, PEOPLE, WorkerFigures};
+pub use refusal::{ControlError, Denied};
 pub use status::{HostStatus, Probed, ProcessStatus};
 
 /// A chat message, command, put or get from `agentctl`.
@@ -66,90 +65,6 @@ pub struct LogChunk {
     pub text: Text<65536>,
     /// Where to go on.
     pub next: u64,
-}
-
-/// A caller whose role does not suffice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Denied {
-    /// The least role for the call.
-    pub needs: Name,
-    /// The caller's uid, as the kernel names it.
-    pub uid: u32,
-    /// The caller's name and role; `None` for a uid that is no user's.
-    pub user: Option<(Name, Name)>,
-}
-
-impl std::fmt::Display for Denied {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { needs, uid, user } = self;
-        match user {
-            None => write!(
-                f,
-                "uid {uid} is no user of this host, and this needs the role {needs}; an owner adds the user: agentctl user add NAME \
-                 --uid {uid} --role {needs}"
-            ),
-            Some((name, role)) => write!(
-                f,
-                "{name} (uid {uid}) has the role {role}, and this needs the role {needs}; an owner gives it: agentctl user edit \
-                 {name} --role {needs}"
-            ),
-        }
-    }
-}
-
-/// The reason for which control refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum ControlError {
-    /// The uid is no user's, or their role does not suffice.
-    #[error("not allowed: {0}")]
-    NotAllowed(Denied),
-    /// No such process; the valid names are listed.
-    #[error("no such process; name one of: {0}")]
-    NoProcess(Text<512>),
-    /// A process that the call needs is not available.
-    #[error(
-        "{0} is held or away; try again, and if `agentctl status` shows it as held: `agentctl release {0}`"
-    )]
-    Down(Name),
-    /// The router's reason.
-    #[error("{0}")]
-    Router(RouterError),
-    /// The router's reason about a channel.
-    #[error("{0}")]
-    Channel(ChannelError),
-    /// Memory's reason.
-    #[error("{0}")]
-    Memory(MemoryError),
-    /// Curator's reason.
-    #[error("{0}")]
-    Curator(CuratorError),
-    /// Embedder's reason.
-    #[error("{0}")]
-    Embedder(EmbedderError),
-    /// Credproxy's reason.
-    #[error("{0}")]
-    Cred(CredError),
-    /// Audit's reason.
-    #[error("{0}")]
-    Audit(AuditError),
-    /// The gate's reason.
-    #[error("{0}")]
-    Policy(PolicyError),
-    /// The gate's reason for not asking a model.
-    #[error("{0}")]
-    Relay(RelayError),
-    /// No model of this name; the valid names are listed.
-    #[error("no such model; name one of: {0}")]
-    NoModel(Text<512>),
-    /// No such act, or not in this jail.
-    #[error("{0}; `agentctl redteam --list` names the acts")]
-    NoAct(Text<256>),
-    /// Every process is frozen for another copy of the state.
-    #[error("every process stands still for another copy of the state; try again when that is made")]
-    Frozen,
-    /// Some process could not be frozen; all were resumed.
-    #[error("some process could not be brought to stand still; all go on, try again")]
-    Restless,
 }
 
 /// The answer of a method.
@@ -480,6 +395,27 @@ service! {
         /// Removes one.
         [idempotent, 4, 25, Owner]
         async fn remove_policy(name: Name) -> Answer<Name>;
+        /// The servers of the Model Context Protocol.
+        [idempotent, 128, 15, Owner]
+        async fn mcp_servers() -> Answer<List<ServerInfo, SERVERS>>;
+        /// One of them with its tools; it is started first if `start`.
+        [idempotent, 4096, 70, Owner]
+        async fn mcp_server(name: Name, start: bool) -> Answer<Box<ServerView>>;
+        /// Approves tools as they were looked at.
+        [idempotent, 64, 25, Owner]
+        async fn mcp_approve(
+            name: Name,
+            tools: List<Approving, SERVER_TOOLS>,
+        ) -> Answer<List<Text<TOOL_NAME>, SERVER_TOOLS>>;
+        /// Installs the package of a server, or goes on waiting for that, up to 20 s; none if it is still under way.
+        [idempotent + wait, 80, 45, Owner]
+        async fn mcp_install(name: Name) -> Answer<Option<Installed>>;
+        /// Forgets what was approved of a server, and removes its files.
+        [idempotent, 4, 25, Owner]
+        async fn mcp_forget(name: Name) -> Answer<()>;
+        /// Asks a server for a resource or a prompt.
+        [idempotent, 1280, 130, Owner]
+        async fn mcp_ask(name: Name, act: Act) -> Answer<mcp::Reply>;
         /// Stores a key of the API for the caller, by the hash of the secret that its client will present.
         [idempotent, 32, 20, User]
         async fn key_create(name: Name, scope: KeyScope, presented: Presented) -> Answer<KeyInfo>;

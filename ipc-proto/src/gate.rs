@@ -4,6 +4,9 @@ use crate::api::Caller;
 use crate::embedder::EmbedderError;
 use crate::ids::{MemoryId, SessionId, UserId};
 use crate::label::Label;
+use crate::mcp::{
+    Act, Approving, Installed, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+};
 use crate::memory::{
     Answered, Area, Block, BlockAsk, Entry, Filter, HITS, MOST_IDS, MemoryError, Neighbourhood, Project,
     Question, Raw, Restored, Row, SessionRow, Start, Unread,
@@ -188,6 +191,30 @@ service! {
         /// Removes one; gives back the version that holds now.
         [idempotent, 4, 20]
         async fn remove_policy(name: Name, by: Name) -> Result<Name, PolicyError>;
+
+        // Control's: servers of the Model Context Protocol.
+        /// The servers of the configuration.
+        [idempotent, 128, 10]
+        async fn mcp_servers() -> List<ServerInfo, SERVERS>;
+        /// One server with its tools; it is started first if `start`.
+        [idempotent, 4096, 60]
+        async fn mcp_server(name: Name, start: bool) -> Result<Box<ServerView>, McpError>;
+        /// Approves tools as they were looked at; gives those back that were.
+        [idempotent, 64, 20]
+        async fn mcp_approve(
+            name: Name,
+            tools: List<Approving, SERVER_TOOLS>,
+            by: Name,
+        ) -> Result<List<Text<TOOL_NAME>, SERVER_TOOLS>, McpError>;
+        /// Installs the package of a server, or goes on waiting for that, up to 20 s; none if it is still under way.
+        [idempotent + wait, 80, 40]
+        async fn mcp_install(name: Name, by: Name) -> Result<Option<Installed>, McpError>;
+        /// Forgets what was approved of a server, and removes its files.
+        [idempotent, 4, 20]
+        async fn mcp_forget(name: Name, by: Name) -> Result<(), McpError>;
+        /// Asks a server for a resource or a prompt.
+        [idempotent, 1280, 120]
+        async fn mcp_ask(name: Name, act: Act) -> Result<Reply, McpError>;
 
         // Gateway's: a model without an agent. It meets the key's scope, scanner, policy, budget and record as a
         // runner's model call does.

@@ -25,6 +25,7 @@ pub mod ids;
 pub mod ingress;
 pub mod json;
 pub mod label;
+pub mod mcp;
 pub mod memory;
 pub mod model;
 pub mod role;

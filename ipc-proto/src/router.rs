@@ -11,7 +11,7 @@ mod view;
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, PENDING_PER_SESSION, Question};
 use crate::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, DeliveryId,
+    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, Claim, DeliveryId,
     DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
     Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report, SENT_BYTES, WorkBatch,
 };
@@ -314,23 +314,30 @@ service! {
         /// The fates are in the order of the messages.
         [idempotent, 8192, 15]
         async fn channel_accept(account: Name, batch: Batch) -> Result<List<Admitted, BATCH>, ChannelError>;
-        /// Work for an account; waits up to 20 s for the first. A piece is `sending`, durably, before it is given out. `life` is
-        /// a random number of the calling process, and `holding` are the pieces that it holds without an outcome: pieces
-        /// that this life was given and does not hold never arrived, and are given out again; those of another life
-        /// have an unknown outcome from then on.
+        /// Work for an account; waits up to 20 s for the first. `life` is a random number of the calling process, and `holding` are
+        /// the pieces that it holds without an outcome, of which it is told nothing. Those that this life took and does not
+        /// hold were never sent, and are due again; those that another life took have an unknown outcome from then on.
         [idempotent + wait, 4096, 30]
         async fn channel_claim(account: Name, life: u64, holding: List<PieceId, HOLDING>) -> Result<WorkBatch, ChannelError>;
         /// Stores the plan of a delivery, durably. A plan that is stored is never replaced: a second one is answered
         /// with [`ChannelError::BadPlan`], and the first holds.
         [idempotent, 4096, 15]
         async fn channel_plan(account: Name, delivery: DeliveryId, pieces: List<Piece, PIECES>) -> Result<(), ChannelError>;
+        /// Takes a piece that is due, at the moment when it can be sent: it is `sending`, durably, before it is given out. `preview`
+        /// is the platform's id of the preview that it replaces, if the process knows one. [`ChannelError::NoDelivery`] if it
+        /// is not due any more.
+        [idempotent, 4096, 15]
+        async fn channel_take(account: Name, life: u64, piece: PieceId, preview: Option<Text<128>>) -> Result<Claim, ChannelError>;
         /// Stores how a piece came out. A repeated outcome is one.
         [idempotent, 4, 15]
         async fn channel_done(account: Name, piece: PieceId, outcome: Outcome) -> Result<(), ChannelError>;
         /// The turns of an account that are not over.
         [idempotent, 64, 10]
         async fn channel_turns(account: Name) -> Result<List<LiveTurn, 64>, ChannelError>;
-        /// Stores the platform's id of the preview of a turn: the answer is an edit of it.
+        /// Returns true if the preview of a turn may be sent: nothing of its conversation waits that was to be sent before.
+        [idempotent, 4, 10]
+        async fn channel_may_show(account: Name, turn: TurnId) -> Result<bool, ChannelError>;
+        /// Stores the platform's id of the preview of a turn: the answer is an edit of it, unless that is being sent by now.
         [idempotent, 4, 15]
         async fn channel_preview(account: Name, turn: TurnId, id: Text<128>) -> Result<(), ChannelError>;
         /// Events of a turn of the account, as `follow` gives them.

@@ -6,6 +6,7 @@ use crate::egress::{self, EgressError, ReplyId};
 use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
+use crate::mcp;
 use crate::model::{Finish, Message, ModelError, ModelName, Piece, Request, StreamId};
 use crate::router::{Input, Released, STEERING_BOUND, STEERING_MESSAGES, Task};
 use crate::service::service;
@@ -38,6 +39,8 @@ pub struct Work {
     pub files: List<InboxFile, FILES>,
     /// Programs in the jail have a way out.
     pub network: bool,
+    /// Their variables that hold the placeholder of a secret.
+    pub placeholders: List<Name, 32>,
 }
 
 /// The parts of a model's answer that a runner receives. Text is not among them: the gate has it and gives it to the
@@ -219,6 +222,19 @@ service! {
         /// Lets a reply go that nobody waits for.
         [idempotent, 4, 10]
         async fn net_close(reply: ReplyId) -> ();
+        // For the bridge to a server of the Model Context Protocol.
+        /// How the server is reached.
+        [idempotent, 512, 10]
+        async fn server_terms() -> Result<mcp::Terms, GateError>;
+        /// Reports what the server offers, or its failure.
+        [once, 2560, 30]
+        async fn server_report(report: mcp::Report) -> Result<(), GateError>;
+        /// The gate's next request to the server; waits up to 20 s for it.
+        [once + wait, 640, 30]
+        async fn server_next() -> Result<Option<mcp::Request>, GateError>;
+        /// The server's reply to a request.
+        [once, 1280, 30]
+        async fn server_reply(id: u64, reply: mcp::Reply) -> Result<(), GateError>;
         // For a runner whose program is an engine.
         /// Passes on the engine's events, in order.
         [once, 2560, 60]

@@ -50,7 +50,7 @@ fn act(host: &mut Host, from: Name, frame: &Frame, descriptors: Vec<OwnedFd>) {
         Kind::Locked => locked(host, frame),
         Kind::Record => record(host, frame),
         Kind::Recorded => host.violations.recorded(frame.words[0]),
-        Kind::Launch => launch::request(host, frame),
+        Kind::Launch => launch::request(host, from, frame),
         Kind::Kill => launch::cancel(host, frame.id(0)),
         Kind::Remove => remove(host, frame.id(0)),
         Kind::SetDeadline => host.runners.set_deadline(frame.id(0), frame.words[2]),

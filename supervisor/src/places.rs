@@ -10,6 +10,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The directories and the configuration file of a host.
 #[derive(Debug)]
@@ -90,6 +91,10 @@ pub(crate) fn traversable(state: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
+/// The time in which the lock of a host that was killed is released: a child that it was launching has it until the child ends as well.
+const RELEASE: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_millis(10);
+
 /// Locks a state directory, so that a second host on it is refused.
 pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
     let path = state.join("lock");
@@ -100,8 +105,15 @@ pub(crate) fn lock(state: &Path) -> Result<nix::fcntl::Flock<File>, Fault> {
         .mode(0o600)
         .open(&path)
         .map_err(at("cannot open", &path))?;
-    nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusiveNonblock)
-        .map_err(|_| Fault::Locked(state.display().to_string()))
+    let (mut file, end) = (file, Instant::now() + RELEASE);
+    loop {
+        match nix::fcntl::Flock::lock(file, nix::fcntl::FlockArg::LockExclusiveNonblock) {
+            Ok(locked) => return Ok(locked),
+            Err(_) if Instant::now() >= end => return Err(Fault::Locked(state.display().to_string())),
+            Err((again, _)) => file = again,
+        }
+        std::thread::sleep(AGAIN);
+    }
 }
 
 /// Opens a folder for a child to begin in, or to be mounted.

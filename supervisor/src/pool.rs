@@ -10,12 +10,12 @@ use crate::own_log;
 use crate::runner_fault::RunnerFault;
 use crate::sockets::{self, Sockets};
 use crate::workspaces::Space;
-use confine::{Cell, Home, Ids, LaunchFault, RunnerJail, Template};
+use confine::{Cell, Home, Ids, LaunchFault, Mountpoint, RunnerJail, Template};
 use manifest::command::Mode;
 use manifest::{Process as Name, Row};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -28,6 +28,21 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// CPU seconds of each process of a runner without a turn: the most that a turn can be given, since an ordinary user may lower
 /// the limit later and not raise it.
 const CPU_SECONDS: u64 = 3600;
+
+/// The folders that a jail is shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) workspace: Option<Space>,
+    pub(crate) files: Option<Files>,
+}
+
+/// The files of a server.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) space: Space,
+    /// They are being installed.
+    pub(crate) writes: bool,
+}
 
 /// The waiting runners, and the parts that runners are made of.
 #[derive(Debug)]
@@ -96,13 +111,14 @@ impl Pool {
         }
     }
 
-    /// A runner with a loopback of its own, for a turn with this workspace. It is launched on request, in namespaces that no
-    /// runner had before it and none gets after it: its sockets may leave something in them.
+    /// A runner with a loopback of its own, which is shown these. It is launched on request, in namespaces that no runner had
+    /// before it and none gets after it: its sockets may leave something in them.
     pub(crate) fn with_loopback(
         &mut self,
         jails: &Jails,
         used: &[u16],
-        space: Space,
+        row: &'static Row,
+        shown: Shown,
         cpu_seconds: u64,
     ) -> Result<Launched, RunnerFault> {
         // The runners that wait for an agent's turn may hold every slot that is left.
@@ -116,8 +132,8 @@ impl Pool {
         self.renew(&jails.stage)?;
         let sockets = self.sockets()?;
         let template = self.template.as_ref().ok_or_else(missing)?;
-        let runner = launch(jails, row(Name::AgentRunner)?, slot, template, &cell, sockets)?;
-        match attach(template, &mut cell, &runner, space, cpu_seconds) {
+        let runner = launch(jails, row, slot, template, &cell, sockets)?;
+        match show(template, &mut cell, &runner, shown, cpu_seconds) {
             Ok(()) => Ok(runner),
             Err(fault) => {
                 runner.discard();
@@ -209,7 +225,7 @@ impl Pool {
         let cell = self.cells.get_mut(usize::from(runner.slot)).and_then(Option::as_mut);
         let cell = cell.ok_or(RunnerFault::Workspace(io::ErrorKind::NotFound.into()))?;
         let template = self.template.as_ref().ok_or(RunnerFault::Attach(io::ErrorKind::NotFound.into()))?;
-        attach(template, cell, runner, space, cpu_seconds)
+        show(template, cell, runner, Shown { workspace: Some(space), files: None }, cpu_seconds)
     }
 
     /// Builds the tree again if an upgrade has replaced the files that it shows. Waiting runners keep the old one.
@@ -264,15 +280,23 @@ fn launch(
     Launched::limited(jails, child, slot, gate, seccomp, row)
 }
 
-fn attach(
+fn show(
     template: &Template,
     cell: &mut Cell,
     runner: &Launched,
-    space: Space,
+    shown: Shown,
     cpu_seconds: u64,
 ) -> Result<(), RunnerFault> {
-    let tree = cell.workspace(space.mount, space.owner).map_err(RunnerFault::Workspace)?;
-    template.attach(&runner.child, tree.as_fd()).map_err(RunnerFault::Attach)?;
+    let attach = |tree: io::Result<OwnedFd>, at| {
+        let tree = tree.map_err(RunnerFault::Workspace)?;
+        template.attach(&runner.child, tree.as_fd(), at).map_err(RunnerFault::Attach)
+    };
+    if let Some(Space { mount, owner }) = shown.workspace {
+        attach(cell.workspace(mount, owner), Mountpoint::Workspace)?;
+    }
+    if let Some(Files { space, writes }) = shown.files {
+        attach(cell.files(space.mount, space.owner, writes), Mountpoint::Files)?;
+    }
     confine::limit_cpu(&runner.child, cpu_seconds).map_err(RunnerFault::Limits)
 }
 

@@ -9,7 +9,7 @@ use crate::limits::JailLimits;
 use crate::processes::Processes;
 use crate::workspaces::Space;
 use crate::{launched, ownership, places, sockets};
-use confine::{ActorJail, Cell, Child, Home, Ids, RunnerJail, Template, passing};
+use confine::{ActorJail, Cell, Child, Home, Ids, Mountpoint, RunnerJail, Template, passing};
 use manifest::command::{Ended, Frame, Kind, Mode, ProcessState};
 use manifest::{Network, Process as Name};
 use nix::libc::EIO;
@@ -327,7 +327,7 @@ fn attach(
     };
     let space = Space::of(mode, workspace.as_fd())?;
     let tree = cell.workspace(space.mount, space.owner)?;
-    template.attach(child, tree.as_fd())
+    template.attach(child, tree.as_fd(), Mountpoint::Workspace)
 }
 
 /// Namespaces with the id below those of the slots, which no process has.

@@ -30,7 +30,7 @@ pub(crate) fn begin_self_test(host: &mut Host) {
     if !was_ready || !host.self_test.is_due() {
         return;
     }
-    let rows = host.processes.names().into_iter().chain([Name::Runner, Name::AgentRunner]);
+    let rows = host.processes.names().into_iter().chain(Name::RUNNERS.iter().copied());
     for probe in host.self_test.begin(rows, host.jails.mode) {
         host.probes.add(probe);
     }
@@ -61,7 +61,7 @@ pub(crate) fn ended(host: &mut Host, outcome: Outcome) {
             own_log::info(&line);
             reports::checked(host);
             for frame in host.self_test.take_waiting() {
-                launch::request(host, &frame);
+                launch::admit(host, &frame);
             }
         }
     }

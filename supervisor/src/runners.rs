@@ -7,8 +7,8 @@ use crate::pool::Pool;
 use crate::seccomp_listener::SeccompListener;
 use crate::violations::Owner;
 use confine::Child;
-use manifest::Row;
 use manifest::command::Ended;
+use manifest::{Process as Name, Row};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::os::fd::BorrowedFd;
@@ -131,6 +131,13 @@ impl Runners {
         let live = self.live.iter_mut();
         let live = live.map(|runner| (runner.child.pid, runner.owner(), &mut runner.seccomp));
         live.chain(waiting).find(|(its, ..)| *its == pid).map(|(_, owner, seccomp)| (owner, seccomp))
+    }
+
+    /// The turns whose runner this process had launched.
+    pub(crate) fn turns_of(&self, launcher: Name) -> impl Iterator<Item = [u8; 16]> {
+        let own =
+            self.live.iter().filter(move |runner| manifest::launcher(runner.row.process) == Some(launcher));
+        own.map(|runner| runner.turn)
     }
 
     /// The turns that have a runner.

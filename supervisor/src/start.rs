@@ -90,7 +90,8 @@ fn hand_over(host: &Host, name: Name) {
         Name::Control => reports::everything(host),
         Name::Gateway => reports::figures(host),
         Name::Router => {
-            for turn in host.runners.turns().chain(host.attachments.turns()) {
+            // Those of a gate that has ended were ended with it.
+            for turn in host.runners.turns_of(name).chain(host.attachments.turns()) {
                 let words = manifest::command::id_words(turn);
                 process.send(Frame::new(Kind::RunnerAlive, Name::Runner).with(&words), &[]);
             }

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use tests::{Host, Setup};
 
 /// An address of this machine that no program takes for its own jail's.
-const ADDRESS: &str = "127.0.0.2";
+pub(crate) const ADDRESS: &str = "127.0.0.2";
 
 /// A registry, which ends with the test.
-struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
     /// A line for each request.
     asked: Arc<Mutex<Vec<String>>>,
     folder: tempfile::TempDir,
@@ -31,7 +31,7 @@ impl Drop for Registry {
 
 impl Registry {
     #[expect(clippy::disallowed_methods, reason = "the server that programs in jails fetch from")]
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let made = rcgen::generate_simple_self_signed([ADDRESS.to_owned()]).unwrap();
         let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
@@ -54,16 +54,16 @@ impl Registry {
         Self { child, port, asked, folder }
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("https://{ADDRESS}:{}{path}", self.port)
     }
 
     /// A host whose default agent has a way out, with these further lines in its `network`.
-    fn host(&self, network: &str) -> Host {
+    pub(crate) fn host(&self, network: &str) -> Host {
         let authorities = self.folder.path().join("certificate.pem");
         let config = format!(
             "[agent.default]\nprofile = \"standard\"\n[agent.default.network]\nmode = \"proxy\"\n{network}\n\
@@ -75,7 +75,7 @@ impl Registry {
     }
 
     /// The same, and the list of the agent has the registry.
-    fn listed(&self) -> Host {
+    pub(crate) fn listed(&self) -> Host {
         self.host(&format!("allow = [\"{ADDRESS}:{}\"]", self.port))
     }
 }

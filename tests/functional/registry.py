@@ -35,11 +35,13 @@ def repository():
     return bare
 
 
+LARGE = bytes(256 * 1024)
 WHEEL, TARBALL, REPOSITORY = wheel(), tarball(), repository()
 
 
 class Registry(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def do_GET(self):
         print(self.command, self.path, flush=True)
@@ -68,6 +70,12 @@ class Registry(http.server.BaseHTTPRequestHandler):
             for _ in range(1024):
                 self.wfile.write(b"x" * 65536)
                 time.sleep(0.02)
+        elif path == "/large":
+            self.send_response(200)
+            self.send_header("content-length", str(256 * 1024 * 1024))
+            self.end_headers()
+            for _ in range(1024):
+                self.wfile.write(LARGE)
         else:
             self.send(200, b"here\n")
 

@@ -133,6 +133,27 @@ fn the_beginning_of_an_answer_is_shown_and_then_replaced() {
     assert!(telegram.calls().iter().any(|(method, _)| method == "sendChatAction"), "it is shown as typing");
 }
 
+// Holds P11-11.
+#[test]
+fn no_preview_is_shown_above_an_earlier_answer_that_waits() {
+    let telegram = Telegram::start();
+    let host = telegram.started("streaming = \"edit\"\ntyping = false\n");
+    let slow = json!([{ "text": "two, " }, { "delay_ms": 4500 }, { "text": "and more" }]);
+    host.script("answers", &[json!({ "pieces": [{ "text": "one" }] }), json!({ "pieces": slow })]);
+    for _ in 0..2 {
+        telegram.fail("sendMessage", Failing::TooMany(3));
+    }
+    telegram.direct(ANN, "hello");
+    let tried = || telegram.calls().iter().filter(|(method, _)| method == "sendMessage").count();
+    host.wait_for("the first answer waits", || tried() == 2);
+    telegram.direct(ANN, "and now?");
+    host.wait_for("the second is there", || {
+        telegram.sent(ANN).iter().any(|message| message.text() == "two, and more")
+    });
+    let texts: Vec<String> = telegram.sent(ANN).iter().map(|message| message.text().to_owned()).collect();
+    assert_eq!(texts, ["one", "two, and more"]);
+}
+
 #[test]
 fn a_channel_is_added_and_its_owner_linked_by_one_command() {
     let telegram = Telegram::start();

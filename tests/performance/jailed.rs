@@ -1,7 +1,7 @@
 //! Runners in their jails as agentd launches and binds them, by the same functions of `confine` in the same order, with
 //! the real runner's program. The gate's end of each socket stays here.
 
-use confine::{Cell, Child, Home, Ids, RunnerJail, Template, passing};
+use confine::{Cell, Child, Home, Ids, Mountpoint, RunnerJail, Template, passing};
 use manifest::Process;
 use manifest::command::Mode;
 use nix::sys::signal::{Signal, kill};
@@ -139,7 +139,7 @@ impl Jails {
         let directory = File::open(self.workspace())?;
         let cell = self.cells.get_mut(runner.slot).ok_or(io::ErrorKind::NotFound)?;
         let tree = cell.workspace(confine::copied(directory.as_fd())?, OWNER)?;
-        self.template.attach(&runner.child, tree.as_fd())?;
+        self.template.attach(&runner.child, tree.as_fd(), Mountpoint::Workspace)?;
         confine::limit_cpu(&runner.child, CPU_SECONDS)
     }
 }

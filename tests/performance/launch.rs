@@ -17,7 +17,7 @@ use ipc_proto::runner_gate::{
     CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGate, Work,
 };
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, List, Text};
+use ipc_proto::{Blob, List, Text, mcp};
 use manifest::Process;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -259,6 +259,7 @@ impl RunnerGate for OneFile {
             engine: None,
             files: List::default(),
             network: false,
+            placeholders: List::default(),
         })
     }
 
@@ -335,6 +336,22 @@ impl RunnerGate for OneFile {
     }
 
     async fn net_close(self, _: Context, _: egress::ReplyId) {}
+
+    async fn server_terms(self, _: Context) -> Result<mcp::Terms, GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn server_report(self, _: Context, _: mcp::Report) -> Result<(), GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn server_next(self, _: Context) -> Result<Option<mcp::Request>, GateError> {
+        Err(NOTHING_ELSE)
+    }
+
+    async fn server_reply(self, _: Context, _: u64, _: mcp::Reply) -> Result<(), GateError> {
+        Err(NOTHING_ELSE)
+    }
 
     async fn engine(self, _: Context, _: List<EngineEvent, 64>) -> Result<(), GateError> {
         Err(NOTHING_ELSE)

@@ -7,6 +7,7 @@
 mod call;
 mod channels;
 mod client;
+mod egress;
 mod figure;
 mod finding;
 mod floors;
@@ -52,6 +53,7 @@ const SETS: &[Set] = &[
     ("finding", finding::measure),
     ("remembering", remembering::measure),
     ("gateway", gateway::measure),
+    ("egress", egress::measure),
 ];
 
 fn main() -> ExitCode {

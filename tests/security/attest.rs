@@ -5,7 +5,8 @@ use tests::{Host, Setup, is_root};
 
 /// A host that has checked itself. One with a layer left out finds that itself, and is never ready for long.
 fn checked(arguments: &[&str]) -> Host {
-    let host = Setup::default().arguments(arguments).launch();
+    let reach = "[agent.reach.network]\nmode = \"proxy\"\n";
+    let host = Setup::default().config(reach).arguments(arguments).launch();
     host.wait_for("its own check is over", || {
         let status = host.try_status().unwrap_or_default();
         status["host"]["self_check"].as_str().is_some_and(|check| check != "pending")
@@ -68,11 +69,14 @@ fn attest_judges_every_runner_that_lives_whether_it_waits_or_has_a_turn() {
     host.wait_for("runners wait", || !host.waiting_runners().is_empty());
     let begun =
         |words: &[&str]| host.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let _ = host.json(&["chat", "--agent", "reach", "--session", "reach", "-m", "hello"]);
     let mut asked = [
         begun(&["sandbox", "run", "--", "sleep", "600"]),
+        begun(&["sandbox", "run", "--session", "reach", "--", "sleep", "600"]),
         begun(&["run", "--profile", "plain", "--", "sleep", "600"]),
     ];
-    let live = || [host.runners(), host.programs_in_jails(), host.waiting_runners()];
+    let live =
+        || [host.runners(), host.programs_in_jails(), host.runners_with_a_way_out(), host.waiting_runners()];
     host.wait_for("they have turns, and another waits", || live().iter().all(|pids| !pids.is_empty()));
     let there = live().map(|pids| pids[0]);
     let output = host.ctl(&["attest", "--json"]);
@@ -83,7 +87,7 @@ fn attest_judges_every_runner_that_lives_whether_it_waits_or_has_a_turn() {
     }
     assert!(output.status.success(), "{document}");
     let rows = document["rows"].as_array().unwrap();
-    for (pid, name) in there.into_iter().zip(["runner", "runner@agent", "runner"]) {
+    for (pid, name) in there.into_iter().zip(["runner", "runner@agent", "runner@net", "runner"]) {
         for property in
             ["uid_map", "NSpid", "user", "net", "CapEff", "Seccomp_filters", "mounts", "Max processes"]
         {

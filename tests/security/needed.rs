@@ -125,10 +125,12 @@ fn hook(host: &Host) {
 }
 
 /// A rule with all channels under one name: they are one program of the kit with one list of calls, and an idle one may not come to
-/// each of them in a short day.
-fn shared(rule: &str) -> String {
+/// each of them in a short day. Jails with a loopback are under one name too: any program may run in each, and none has a group that
+/// that of a person's program has not.
+pub(crate) fn shared(rule: &str) -> String {
     match rule.split_once(' ') {
         Some((process, call)) if process.starts_with("channel@") => format!("channel {call}"),
+        Some(("runner@net" | "runner@mcp", call)) => format!("runner@agent {call}"),
         _ => rule.to_owned(),
     }
 }

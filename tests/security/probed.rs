@@ -62,8 +62,9 @@ fn programs(probes: &[Process]) -> TempDir {
     for name in ["agentd-config", "agentctl", "jail-probe"] {
         symlink(built.join(name), folder.path().join(name)).unwrap();
     }
-    // The row of a person's own program is the runner's program as well.
-    for process in manifest::TABLE.iter().map(|row| row.process).filter(|it| *it != Process::AgentRunner) {
+    // Every jail is of the runner's program.
+    let others = |it: &Process| !it.is_runner() || *it == Process::Runner;
+    for process in manifest::TABLE.iter().map(|row| row.process).filter(others) {
         let program = if probes.contains(&process) { "probe" } else { process.program() };
         assert!(built.join(program).exists(), "{program} is not built: run `make build` first");
         symlink(built.join(program), folder.path().join(process.program())).unwrap();

@@ -4,7 +4,7 @@
 mod clock;
 mod names;
 
-use crate::needed::rules;
+use crate::needed::{rules, shared};
 use manifest::syscalls::{Call, Condition, Group};
 use manifest::{Row, TABLE};
 use nix::sys::signal::Signal;
@@ -86,7 +86,7 @@ fn needless(group: &Group, call: &Call, seen: &BTreeSet<String>) -> Vec<String> 
     let rows = holders(group);
     let by_row: Vec<Vec<String>> = rows.iter().map(|row| rules(row, call)).collect();
     if rows.iter().all(|row| row.process.is_runner()) {
-        return by_row.concat().into_iter().filter(|rule| !seen.contains(rule)).collect();
+        return by_row.concat().into_iter().filter(|rule| !seen.contains(&shared(rule))).collect();
     }
     let alternatives = 0..call.when.len().max(1);
     let unseen = alternatives.filter(|at| !by_row.iter().any(|rules| seen.contains(&rules[*at])));

@@ -334,6 +334,12 @@ impl Host {
         self.children_named("runner@agent\0", |_, _| true)
     }
 
+    /// The pids of the runners of turns that have a way out.
+    #[must_use]
+    pub fn runners_with_a_way_out(&self) -> Vec<i32> {
+        self.children_named("runner@net\0", |_, _| true)
+    }
+
     /// Those among agentd's own children.
     fn runners_that(&self, are: impl Fn(i32, &str) -> bool) -> Vec<i32> {
         self.children_named("runner\0", are)

@@ -75,12 +75,19 @@ fn documents_stay_short_together() {
 }
 
 #[test]
-fn the_index_of_decisions_names_each_of_them() {
-    let index = source::read("docs/decisions/README.md");
-    for source::File { path, .. } in documents() {
-        let name = path.strip_prefix("docs/decisions/").filter(|name| *name != "README.md");
-        assert!(name.is_none_or(|name| index.contains(name)), "the index leaves out {path}");
+fn the_list_of_decisions_is_made_of_their_titles() {
+    let list = source::read("docs/reference/decisions.md");
+    let mut titles = Vec::new();
+    for source::File { path, text } in documents() {
+        let Some(name) = path.strip_prefix("docs/decisions/").filter(|name| *name != "README.md") else {
+            continue;
+        };
+        let title = text.lines().next().and_then(|line| line.split_once(". ")).unwrap_or_default().1;
+        titles.push(format!("- [{title}](../decisions/{name})"));
     }
+    titles.sort_by_key(|line| line.rsplit('/').next().map(str::to_owned));
+    let listed: Vec<&str> = list.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(listed, titles);
 }
 
 /// A path from the root of the repository: a folder in it, no blank, and an ending that files here have.

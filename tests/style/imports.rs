@@ -101,7 +101,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
             "agentctl", "tests", "ingress",
         ],
     ),
-    (&["rmcp"], &["memory-tools", "gateway", "agentctl"]),
+    (&["rmcp"], &["memory-tools", "gateway", "agentctl", "runner"]),
     (&["axum"], &["gateway", "vendors", "runner"]),
     (&["webpki-roots", "ureq", "native-tls"], &["credproxy", "upstream", "web", "egress"]),
     // The runner ends TLS of programs in its jail, as a server.

@@ -105,7 +105,7 @@ macro_rules! refusals {
 
 refusals! {
     Whoami Status Inspect Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
-    Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
+    McpServers McpServer McpApprove McpInstall McpForget McpAsk Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
     EditUser RemoveUser Channels Channel PauseChannel SetGroup Pairings ApprovePairing RefusePairing CreateLink LinkUser
     UnlinkUser CheckChannel TestChannel Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
     MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove
@@ -180,6 +180,12 @@ mod tests {
         "policies",
         "set_policy",
         "remove_policy",
+        "mcp_servers",
+        "mcp_server",
+        "mcp_approve",
+        "mcp_install",
+        "mcp_forget",
+        "mcp_ask",
         "model_test",
         "model_usage",
         "model_budgets",

@@ -14,6 +14,7 @@ mod policies;
 mod probes;
 mod queue;
 mod records;
+mod servers;
 mod sessions;
 
 use crate::caller::Caller;
@@ -33,6 +34,9 @@ use ipc_proto::credproxy::{
 use ipc_proto::curator::{Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
 use ipc_proto::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
+use ipc_proto::mcp::{
+    self, Act, Approving, Installed, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+};
 use ipc_proto::memory::{
     self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, Muted,
     Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
@@ -170,6 +174,12 @@ impl Control for Caller {
     }
 
     serves! {
+        mcp_servers => list_servers() -> List<ServerInfo, SERVERS>;
+        mcp_server => show_server(name: Name, start: bool) -> Box<ServerView>;
+        mcp_approve => approve_tools(name: Name, tools: List<Approving, SERVER_TOOLS>) -> List<Text<TOOL_NAME>, SERVER_TOOLS>;
+        mcp_install => install_server(name: Name) -> Option<Installed>;
+        mcp_forget => forget_server(name: Name) -> ();
+        mcp_ask => ask_server(name: Name, act: Act) -> mcp::Reply;
         cancel => cancel_turn(turn: TurnId) -> ();
         sessions => list_sessions() -> List<SessionInfo, 256>;
         recall => recall_message(id: MessageId) -> Text<TEXT_BOUND>;

@@ -49,6 +49,12 @@ impl Pool {
         waiting.get_mut(purpose)?.pop().map(|waiting| waiting.conversation)
     }
 
+    /// True if a connection for this purpose waits.
+    pub(crate) fn has(&self, purpose: &Purpose) -> bool {
+        self.sweep();
+        self.0.waiting.borrow().get(purpose).is_some_and(|waiting| !waiting.is_empty())
+    }
+
     /// A connection in use, which may come back.
     pub(crate) fn lease(&self, purpose: Purpose, conversation: Conversation) -> Lease {
         Lease { pool: self.clone(), purpose, conversation }

@@ -25,7 +25,7 @@ use ipc_proto::Name;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config;
 use ipc_proto::credproxy::{Chunk, CredError, Head, Placement, Reply as ReplyId, Request, Verb};
-use ipc_proto::dialer::HostPort;
+use ipc_proto::dialer::{DialError, HostPort};
 use manifest::Process;
 use ractor::rpc::CallResult;
 use ractor::{ActorRef, RpcReplyPort};
@@ -46,6 +46,8 @@ pub(crate) trait Outside {
     async fn record(&self, event: Event) -> Result<(), CredError>;
     /// A connection to this host.
     async fn dial(&self, target: &HostPort) -> Result<OwnedFd, CredError>;
+    /// True if a connection can be made without waiting for dialer.
+    fn dials(&self) -> bool;
 }
 
 /// One use of a secret.
@@ -125,12 +127,17 @@ impl<O: Outside> Proxy<O> {
         replies: &Replies,
         request: Request,
     ) -> Result<Head, CredError> {
-        let Address { target, path, .. } = Address::parse(&request.url)?;
+        let Address { target, path, tls, .. } = Address::parse(&request.url)?;
         let secret = request.secret.as_ref().map(|placement| placement.secret.clone());
         if !self.accounts.admits(caller, &account, &target, secret.as_ref()) {
             return self.refused(caller, &request, "not a host or a secret of the account").await;
         }
         let polls = self.accounts.is_poll(caller, &account, &path);
+        // A send that would wait for dialer is refused: if its sender died meanwhile, nobody could say that it was not sent.
+        let purpose = Purpose { secret: secret.clone(), target: target.clone(), tls };
+        if !polls && !self.outside.dials() && !self.pool.has(&purpose) {
+            return Err(CredError::Dial(DialError::Down));
+        }
         let poll = secret.filter(|_| polls).map(|secret| {
             let path = path.split_once('?').map_or(path.as_str(), |(path, _)| path).to_owned();
             Poll { caller, account, secret, target, path }

@@ -9,8 +9,10 @@ use ipc_proto::credproxy::Header;
 use ipc_proto::{List, Name, Text};
 
 /// Given out by their whole names.
-const NAMES: &[&str] =
-    &["content-type", "location", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
+const NAMES: &[&str] = &[
+    "content-type", "location", "mcp-session-id", "request-id", "retry-after", "retry-after-ms",
+    "x-request-id",
+];
 /// Given out by how their names begin.
 const FAMILIES: &[&str] = &["anthropic-ratelimit-", "ratelimit-", "x-ratelimit-"];
 

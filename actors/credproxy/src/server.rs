@@ -21,9 +21,9 @@ use ipc_proto::credproxy::{
     Incoming, Lease, Opening, Outgoing, PARCEL_BOUND, Proof, Reply, Request, SECRET_BOUND, SIGNED_BOUND,
     SecretInfo, Stream, VaultInfo, Verb, Verdict,
 };
-use ipc_proto::dialer::{HostPort, NoHost};
+use ipc_proto::dialer::{DialerClient, HostPort, NoHost};
 use ipc_proto::{Blob, List, Name, Text, config};
-use kit::{Dial, Edge, Host, OpenFault, Place, Recorder};
+use kit::{Dial, Edge, Host, Link, OpenFault, Place, Recorder};
 use manifest::Process;
 use manifest::command::{Frame, Kind};
 use rustls::ClientConfig;
@@ -82,7 +82,7 @@ impl kit::Actor for Credproxy {
             Ok((vault_actor, _)) => vault_actor,
             Err(_) => std::process::abort(),
         };
-        let outside = Peers { recorder: host.recorder(), dial: Dial::new(&host) };
+        let outside = Peers { recorder: host.recorder(), dial: Dial::new(&host), dialer: host.link() };
         let proxy = Proxy {
             outside,
             vault_actor,
@@ -121,6 +121,7 @@ impl kit::Actor for Credproxy {
 struct Peers {
     recorder: Recorder,
     dial: Dial,
+    dialer: Link<DialerClient>,
 }
 
 impl Outside for Peers {
@@ -130,6 +131,10 @@ impl Outside for Peers {
 
     async fn dial(&self, target: &HostPort) -> Result<OwnedFd, CredError> {
         self.dial.connect(target).await.map_err(CredError::Dial)
+    }
+
+    fn dials(&self) -> bool {
+        self.dialer.is_up()
     }
 }
 

@@ -8,4 +8,5 @@ pub(crate) mod result;
 mod rows;
 pub(crate) mod run;
 mod send_file;
+mod server_call;
 mod service_call;

@@ -4,6 +4,8 @@ mod bounds;
 mod decision;
 mod question;
 mod requests;
+mod secret;
+mod service;
 mod session;
 
 pub(crate) use requests::Network;

@@ -3,6 +3,7 @@
 //! them.
 
 mod health;
+mod servers;
 
 use crate::memory::recall;
 use crate::passthrough::client::{Background, Client};
@@ -17,6 +18,9 @@ use ipc_proto::gate::{
 };
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
+use ipc_proto::mcp::{
+    Act, Approving, Installed, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+};
 use ipc_proto::memory::{
     Answered, Area, Block, BlockAsk, Entry, Filter, HITS, MOST_IDS, Neighbourhood, Project, Question, Raw,
     Restored, Row, Scope, SessionRow, Start, Unread,
@@ -93,6 +97,36 @@ impl Gate for Operators {
         let mut policies = self.gate.policies.lock().await;
         let change = policies.check_removal(&name)?;
         self.apply(&mut policies, change, changed(&name, &format!("removed by {by}"))).await
+    }
+
+    async fn mcp_servers(self, _: Context) -> List<ServerInfo, SERVERS> {
+        servers::list(&self.gate)
+    }
+
+    async fn mcp_server(self, _: Context, name: Name, start: bool) -> Result<Box<ServerView>, McpError> {
+        Box::pin(servers::show(&self.gate, &name, start)).await
+    }
+
+    async fn mcp_approve(
+        self,
+        _: Context,
+        name: Name,
+        tools: List<Approving, SERVER_TOOLS>,
+        by: Name,
+    ) -> Result<List<Text<TOOL_NAME>, SERVER_TOOLS>, McpError> {
+        Box::pin(servers::approve(&self.gate, &name, tools, &by)).await
+    }
+
+    async fn mcp_install(self, _: Context, name: Name, by: Name) -> Result<Option<Installed>, McpError> {
+        Box::pin(servers::install(&self.gate, &name, &by)).await
+    }
+
+    async fn mcp_forget(self, _: Context, name: Name, by: Name) -> Result<(), McpError> {
+        Box::pin(servers::forget(&self.gate, &name, &by)).await
+    }
+
+    async fn mcp_ask(self, _: Context, name: Name, act: Act) -> Result<Reply, McpError> {
+        Box::pin(servers::ask(&self.gate, &name, act)).await
     }
 
     async fn relay(self, _: Context, caller: Caller, request: Request) -> Result<Begun, RelayError> {

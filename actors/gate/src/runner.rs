@@ -8,4 +8,5 @@ mod obstacle;
 mod progress;
 mod replies;
 pub(crate) mod server;
+mod server_jail;
 mod steering;

@@ -77,6 +77,23 @@ fn of(service: &Service, tool: &str, agent: &str) -> bool {
     tool == by && service.agents.iter().any(|one| one == agent)
 }
 
+/// The services that programs of this agent may call.
+pub(crate) fn of_programs<'a>(
+    services: &'a BTreeMap<String, Service>,
+    agent: &'a str,
+) -> impl Iterator<Item = (&'a String, &'a Service)> {
+    services.iter().filter(move |(_, it)| {
+        it.variable.is_some() && it.secret.is_some() && it.agents.iter().any(|one| one == agent)
+    })
+}
+
+/// The variables of programs of this agent that hold the placeholder of a secret.
+pub(crate) fn variables(services: &BTreeMap<String, Service>, agent: &str) -> Vec<Name> {
+    of_programs(services, agent)
+        .filter_map(|(_, service)| service.variable.as_deref().map(Name::clip))
+        .collect()
+}
+
 /// The request, with a placeholder for the secret. `call` identifies the request for a service that takes an idempotency key.
 fn built(service: &Service, args: &Map<String, Value>, call: Option<&ToolCall>) -> Result<Request, String> {
     let verb = verb(text(args, "method"));

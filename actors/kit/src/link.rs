@@ -86,6 +86,11 @@ impl<C: Stub> Link<C> {
         found.ok_or(if lost.is_some() { Fault::PeerRestarted } else { Fault::Unreachable })
     }
 
+    /// Waits for the peer, as long as a call would; returns true if it is up.
+    pub async fn ready(&self) -> bool {
+        self.up(None, Instant::now() + PATIENCE).await.is_ok()
+    }
+
     /// Returns true if the peer is up.
     #[must_use]
     pub fn is_up(&self) -> bool {

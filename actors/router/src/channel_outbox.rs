@@ -1,5 +1,5 @@
 //! The outbox of messaging platforms: answers become deliveries, each is planned into pieces once, and a piece is `sending`, durably,
-//! before its process is given it. An outcome that nobody can know is `unknown` and is never tried again by itself.
+//! before its process has it. An outcome that nobody can know is `unknown` and is never tried again by itself.
 
 use crate::channel_sending::with_file;
 use crate::channels::question;
@@ -7,14 +7,13 @@ use crate::state::RouterState;
 use crate::state::channels::Claim as Waiting;
 use crate::state::effects::Recorded;
 use crate::store::{Delivery, PieceHead, Transition, from_sql_id};
-use ipc_proto::approval::Reply;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{
-    Answer, Body, Button, ChannelError, Claim, Conversation, DeliveryId, DeliveryState, Outcome, PIECES,
-    Piece, PieceId, Platform, Work, WorkBatch,
+    Answer, ChannelError, Claim, Conversation, DeliveryId, DeliveryState, Due, Outcome, PIECES, Piece,
+    PieceId, Platform, Work, WorkBatch,
 };
 use ipc_proto::router::MessageState;
-use ipc_proto::{Blob, List, Name, Text};
+use ipc_proto::{List, Name, Text};
 use manifest::Process;
 
 /// How long a delivery waits before it expires, ms.
@@ -25,11 +24,6 @@ const RETRY_MS: u64 = 30_000;
 const LONGEST_MS: u64 = 3_600_000;
 /// Bytes of one batch of work; one more piece may come over it.
 const WORK_BYTES: usize = 1 << 20;
-/// The caption of the button that has an answer sent again.
-const SEND_AGAIN: &str = "Send the last answer again";
-/// The captions of the buttons below a question.
-const APPROVE: &str = "Approve once";
-const DENY: &str = "Deny";
 /// Works of one batch.
 const WORKS: usize = 16;
 
@@ -72,7 +66,7 @@ impl RouterState {
         }
     }
 
-    /// The work of an account. Pieces are `sending` when this returns.
+    /// The work of an account, but for the pieces that its process holds.
     fn work(&mut self, channel: &Name, life: i64, holding: &[PieceId]) -> Result<WorkBatch, ChannelError> {
         if let Some(number) = self.channels.take_check(channel) {
             return Ok(List::clip([Work::Check(number)]));
@@ -91,17 +85,16 @@ impl RouterState {
             if delivery.planned == 0 {
                 bytes += delivery.text.len();
                 works.push(Work::Plan(answer(delivery)));
-            } else if let Some(claim) = self.next_piece(&delivery, life)? {
-                bytes += size(&claim.content);
-                works.push(Work::Send(claim));
+            } else if let Some(due) = self.next_piece(&delivery, holding)? {
+                works.push(Work::Send(due));
             }
         }
         Ok(List::clip(works))
     }
 
-    /// Pieces that were given out and are in nobody's hands: those that this life never got are given out again, those of a life
-    /// that is over may have been sent. Where the platform takes ids they are sent again; where it can be read they are looked for, and
-    /// stay those of the earlier life until they have an outcome.
+    /// Pieces that were taken and are in nobody's hands: those that this life never got are due again, those of a life
+    /// that is over may have been sent. Where the platform takes ids they are sent again; where it can be read, or an edit can be
+    /// made again, they are looked for, and stay those of the earlier life until they have an outcome.
     fn settle_lost(
         &mut self,
         channel: &Name,
@@ -111,22 +104,25 @@ impl RouterState {
         let platform = channel.split_once(':').and_then(|(platform, _)| Platform::named(platform));
         let sends_once = platform.is_some_and(Platform::sends_once);
         let finds = platform.is_some_and(Platform::finds_sent);
+        let repeats = platform.is_some_and(Platform::repeats_edits);
         let sending = self.store.sending(channel)?;
         let mut works = Vec::new();
         for (piece, given) in sending.into_iter().filter(|(piece, _)| !holding.contains(piece)) {
             if given == life || sends_once {
                 self.store.commit(|tx| tx.put_piece_back(piece, 0, given != life))?;
-            } else if finds {
-                works.extend(self.lost_piece(channel, piece)?.map(Work::Find));
-            } else {
-                self.settle_unknown(channel, piece)?;
+                continue;
+            }
+            let lost = self.lost_piece(channel, piece)?;
+            match lost.filter(|claim| finds || (repeats && claim.edits.is_some())) {
+                Some(claim) => works.push(Work::Find(claim)),
+                None => self.settle_unknown(channel, piece)?,
             }
         }
         works.truncate(WORKS);
         Ok(works)
     }
 
-    /// A piece that an earlier life of its process was given.
+    /// A piece that an earlier life of its process took.
     fn lost_piece(&mut self, channel: &Name, piece: PieceId) -> Result<Option<Claim>, ChannelError> {
         let Some(delivery) = self.store.delivery(channel, piece.delivery)? else { return Ok(None) };
         let heads = self.store.pieces(piece.delivery)?;
@@ -155,53 +151,16 @@ impl RouterState {
         })?)
     }
 
-    /// The next piece of a delivery, which is `sending` then; `None` if it is under way or not due.
-    fn next_piece(&mut self, delivery: &Delivery, life: i64) -> Result<Option<Claim>, ChannelError> {
-        let pieces = self.store.pieces(delivery.id)?;
-        let next = pieces.into_iter().find(|piece| piece.state != DeliveryState::Sent);
-        let due = |head: &PieceHead| head.state == DeliveryState::Ready && head.after_ms <= self.now.ms;
-        let Some(head) = next.filter(due) else { return Ok(None) };
-        let claim = self.claim_of(delivery, head)?;
-        self.store.commit(|tx| tx.give_piece(claim.piece, life))?;
-        kit::fault_point!("router.piece.sending");
-        Ok(Some(claim))
-    }
-
-    /// A piece with all that its process needs to send it.
-    fn claim_of(&self, delivery: &Delivery, head: PieceHead) -> Result<Claim, ChannelError> {
-        let piece = PieceId { delivery: delivery.id, number: head.number };
-        let first = head.number == 0;
-        let last = head.number.saturating_add(1) >= delivery.planned;
-        let mut content = self.store.piece(piece)?.ok_or(ChannelError::NoDelivery)?;
-        if let Body::File { bytes, .. } = &mut content.body
-            && delivery.has_file
-            && last
-        {
-            let file = self.store.sent_file(delivery.id)?.ok_or(ChannelError::NoDelivery)?;
-            *bytes = Blob::new(file.bytes).map_err(|_| ChannelError::NoDelivery)?;
-        }
-        let buttons = if last { self.buttons(delivery.id)? } else { Vec::new() };
-        Ok(Claim {
-            piece,
+    /// The next piece of a delivery; `None` if its process has it, or it is not due.
+    fn next_piece(&self, delivery: &Delivery, holding: &[PieceId]) -> Result<Option<Due>, ChannelError> {
+        let piece = |head: PieceHead| PieceId { delivery: delivery.id, number: head.number };
+        let due = |head: &PieceHead| is_due(*head, self.now.ms) && !holding.contains(&piece(*head));
+        let next = self.store.pieces(delivery.id)?.into_iter().find(|head| head.state != DeliveryState::Sent);
+        Ok(next.filter(due).map(|head| Due {
+            piece: piece(head),
             conversation: delivery.conversation.clone(),
-            reply_to: delivery.reply_to.clone().filter(|_| first),
-            edits: delivery.edits.clone().filter(|_| first),
-            content,
-            buttons: List::clip(buttons),
-            attempt: head.attempt,
-        })
-    }
-
-    /// The buttons below the last piece of a delivery.
-    fn buttons(&self, id: DeliveryId) -> Result<Vec<Button>, ChannelError> {
-        let button = |caption: &str, nonce| Button { caption: Text::clip(caption), nonce };
-        let again = self.store.buttons(id)?.into_iter().map(|nonce| button(SEND_AGAIN, nonce));
-        let choices = self
-            .store
-            .choice_buttons(id)?
-            .into_iter()
-            .map(|(nonce, reply)| button(if reply == Reply::Deny { DENY } else { APPROVE }, nonce));
-        Ok(again.chain(choices).collect())
+            reply_to: delivery.reply_to.clone().filter(|_| head.number == 0),
+        }))
     }
 
     /// Stores the plan of a delivery. One that is stored is never replaced.
@@ -266,6 +225,7 @@ impl RouterState {
             Outcome::Unknown => self.settle_unknown(&channel, piece)?,
         }
         kit::fault_point!("router.piece.settled");
+        self.channels.let_go(&channel, piece);
         self.wake_channel(&channel);
         Ok(())
     }
@@ -319,12 +279,9 @@ fn answer(delivery: Delivery) -> Answer {
     }
 }
 
-fn size(piece: &Piece) -> usize {
-    let body = match &piece.body {
-        Body::Text(text) => text.len(),
-        Body::File { bytes, .. } => bytes.len(),
-    };
-    body + piece.markup.len()
+/// Returns true if a piece may be sent by now.
+pub(crate) fn is_due(head: PieceHead, now_ms: u64) -> bool {
+    head.state == DeliveryState::Ready && head.after_ms <= now_ms
 }
 
 /// The life of the process that asks, as the store holds it.

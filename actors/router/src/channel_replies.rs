@@ -141,7 +141,7 @@ impl RouterState {
         Ok(List::clip(turns))
     }
 
-    /// Stores the platform's id of the preview of a turn that is not over.
+    /// Stores the platform's id of the preview of a turn. It may be over by now: its answer takes that place if it still waits.
     pub(crate) fn channel_preview(
         &mut self,
         caller: Process,
@@ -150,11 +150,14 @@ impl RouterState {
         id: &Text<128>,
     ) -> Result<(), ChannelError> {
         let channel = self.own_channel(caller, account)?.name;
-        let head = self.live_turn(turn).map(|live| live.head.clone()).ok_or(ChannelError::NoTurn)?;
+        let head = self.head_of(turn).map_err(|_| ChannelError::NoTurn)?;
         if head.channel != channel {
             return Err(ChannelError::NoTurn);
         }
-        Ok(self.store.commit(|tx| tx.set_preview(head.seq, id))?)
+        Ok(self.store.commit(|tx| {
+            tx.set_preview(head.seq, id)?;
+            tx.set_edits(head.seq, id)
+        })?)
     }
 
     /// Fails if a turn is not one of this account's.

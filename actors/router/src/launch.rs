@@ -135,7 +135,7 @@ impl RouterState {
         let session = self.store.session(head.session)?;
         let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
         let RunnerTime { runner, wall_ms, cpu_ms } =
-            self.runner_time(&session.agent, self.is_jailed_apart(&head)?);
+            self.runner_time(&session.agent, self.jail_of(&head, &session.agent)?);
         let transition = Transition::of(&head, MessageState::Running, self.now.ms);
         // Nothing fails after the commit: a turn that is running in the store alone would never be launched.
         self.store.commit(|tx| {
@@ -181,8 +181,10 @@ impl RouterState {
     /// When a turn that starts now is given up.
     pub(crate) fn overdue_at(&self, head: &Head) -> Instant {
         let agent = self.store.session(head.session).map(|session| session.agent);
-        let apart = self.is_jailed_apart(head).unwrap_or(false);
-        let wall = agent.map_or(0, |agent| self.runner_time(&agent, apart).wall_ms);
+        let wall = agent.map_or(0, |agent| {
+            let jail = self.jail_of(head, &agent).unwrap_or(Process::Runner);
+            self.runner_time(&agent, jail).wall_ms
+        });
         self.overdue_after(wall)
     }
 
@@ -192,16 +194,16 @@ impl RouterState {
     }
 
     /// The time that a turn of this agent has, and the row of its runner.
-    fn runner_time(&self, agent: &str, apart: bool) -> RunnerTime {
+    fn runner_time(&self, agent: &str, runner: Process) -> RunnerTime {
         let limits = self.config.agents.get(agent).map(|agent| &agent.limits);
         let ms =
             |of: fn(&AgentLimits) -> u32, or: u64| limits.map_or(or, |limits| u64::from(of(limits)) * 1000);
-        if apart {
+        if runner == Process::AgentRunner {
             let (wall_ms, cpu_ms) = (ms(|it| it.run_seconds, 0), ms(|it| it.run_cpu_seconds, 0));
-            return RunnerTime { runner: Process::AgentRunner, wall_ms, cpu_ms };
+            return RunnerTime { runner, wall_ms, cpu_ms };
         }
         let (wall_ms, cpu_ms) = (ms(|it| it.seconds, 120_000), ms(|it| it.cpu_seconds, 60_000));
-        RunnerTime { runner: Process::Runner, wall_ms, cpu_ms }
+        RunnerTime { runner, wall_ms, cpu_ms }
     }
 
     /// Begins an attempt in the ring of a turn. `flag` is the scanner's notice to the message's sender; `waited` says that the turn

@@ -23,6 +23,7 @@ mod channel_replies;
 mod channel_requests;
 mod channel_sending;
 mod channel_sessions;
+mod channel_taking;
 mod channel_testing;
 mod channels;
 mod clock;

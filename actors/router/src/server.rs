@@ -9,14 +9,14 @@ use crate::interface::{
     SessionRequest, UserRequest,
 };
 use crate::state::approvals::Questions;
-use crate::state::channels::Claim;
+use crate::state::channels::Claim as Waiting;
 use crate::state::requests::{AnswerPort, AnswerRequest, NewFile, NewKey, NewStep, RequeueRequest, UserEdit};
 use crate::store::{Origin, Person};
 use calls::{LONG_POLL, PATIENCE};
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
 use ipc_proto::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, DeliveryId,
+    ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, Claim, DeliveryId,
     DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
     Opened, Outcome, PIECES, PairingInfo, Piece, PieceId, Press, PressAnswer, Report, SENT_BYTES, WorkBatch,
 };
@@ -494,8 +494,10 @@ impl Router for RouterServer {
         channel_wants => Wants(messages: List<Inbound, BATCH>) -> List<bool, BATCH>;
         channel_file => File(part: FilePart) -> Option<[u8; 32]>;
         channel_plan => Plan(delivery: DeliveryId, pieces: List<Piece, PIECES>) -> ();
+        channel_take => Take(life: u64, piece: PieceId, preview: Option<Text<128>>) -> Claim;
         channel_done => Done(piece: PieceId, outcome: Outcome) -> ();
         channel_turns => Turns() -> List<LiveTurn, 64>;
+        channel_may_show => MayPreview(turn: TurnId) -> bool;
         channel_preview => Preview(turn: TurnId, id: Text<128>) -> ();
         channel_invited => Invited(sender: Text<128>) -> bool;
         channel_press => Press(press: Press) -> PressAnswer;
@@ -517,7 +519,8 @@ impl Router for RouterServer {
     ) -> ChannelAnswer<WorkBatch> {
         let caller = self.caller;
         let request = |port| {
-            let request = PlatformRequest::Claim { claim: Claim { life, holding: holding.into_vec(), port } };
+            let request =
+                PlatformRequest::Claim { claim: Waiting { life, holding: holding.into_vec(), port } };
             ChannelsRequest::Platform { caller, account, request }
         };
         self.handle.call(LONG_POLL, request).await.unwrap_or_else(|| Ok(WorkBatch::default()))

@@ -4,6 +4,7 @@ use crate::state::RouterState;
 use crate::store::{Head, StoreFault};
 use ipc_proto::Name;
 use ipc_proto::router::Task;
+use manifest::Process;
 
 impl RouterState {
     /// Returns true if a message's turn runs a program that asks models by itself.
@@ -25,16 +26,26 @@ impl RouterState {
         Ok(task.images(&content).next().is_some())
     }
 
-    /// Returns true if a message's turn runs in a jail with a loopback of its own: for an engine, or for a person's program.
-    pub(crate) fn is_jailed_apart(&self, head: &Head) -> Result<bool, StoreFault> {
-        let agent = self.store.session(head.session)?.agent;
-        Ok(self.runs(head.seq)? || self.engine_of(head, &agent)?.is_some())
+    /// The row of the jail of a message's turn: a jail with a loopback is for an engine, for a person's program, and for commands
+    /// that have a way out.
+    pub(crate) fn jail_of(&self, head: &Head, agent: &str) -> Result<Process, StoreFault> {
+        let task = self.store.content_without_media(head.seq)?.1;
+        let engine = self.engine_of(head, agent)?.is_some();
+        Ok(match task {
+            Task::Run(_) => Process::AgentRunner,
+            Task::Chat if engine => Process::AgentRunner,
+            Task::Chat | Task::Command { .. } if self.has_network(agent) => Process::NetRunner,
+            _ => Process::Runner,
+        })
     }
 
     /// Returns true if the jail of a message has a way out.
     pub(crate) fn has_way_out(&self, head: &Head, agent: &str) -> Result<bool, StoreFault> {
-        let network = self.config.agents.get(agent).is_some_and(|agent| agent.network.is_some());
-        Ok(network && self.is_jailed_apart(head)?)
+        Ok(self.has_network(agent) && self.jail_of(head, agent)? != Process::Runner)
+    }
+
+    fn has_network(&self, agent: &str) -> bool {
+        self.config.agents.get(agent).is_some_and(|agent| agent.network.is_some())
     }
 
     /// The engine that answers a message with this agent, if it is one that is to be answered.

@@ -67,6 +67,7 @@ impl RouterState {
             unthought,
             session_label: session.label,
             workspace_label: workspace.label,
+            workspace: session.workspace,
             attached: workspace.attached,
             grants: List::clip(self.store.grants_in(head.session)?),
             attempt: head.attempts,

@@ -5,7 +5,7 @@ use crate::reply::{Failure, Kind, Refusal, no_file, outcome, poll_fault, trouble
 use crate::update::{Me, next_update, read};
 use crate::{findings, request};
 use channel::{
-    Facts, Lost, NoFile, Platform, PollFault, Polled, Rendered, Source, TELEGRAM, form, media_type,
+    Facts, Found, Lost, NoFile, Platform, PollFault, Polled, Rendered, Source, TELEGRAM, form, media_type,
 };
 use ipc_proto::channel::{
     BATCH, Body, Claim, Conversation, Finding, Missed, Outcome, Piece, PressAnswer, Trouble,
@@ -26,6 +26,8 @@ const STALLED: Duration = Duration::from_secs(120);
 const SERVER: &str = "https://api.telegram.org";
 /// The pause before an edit is tried again: an edit that may have had its effect has no other when it is repeated.
 const EDIT_AGAIN_MS: u32 = 1_000;
+/// The times that an edit is made again which an earlier life of this process may have made.
+const EDITS: u32 = 60;
 
 /// A bot.
 pub(crate) struct Bot {
@@ -177,6 +179,21 @@ impl Platform for Bot {
         }
     }
 
+    /// A message cannot be looked for. An edit can be made again: it has no second effect, and the message that it changes is there.
+    async fn find(&self, claim: &Claim) -> Found {
+        let (Some(message), Body::Text(text)) = (&claim.edits, &claim.content.body) else {
+            return Found::Cannot;
+        };
+        for _ in 0..EDITS {
+            let edited = self.call("editMessageText", request::edit(claim, message, text)).await;
+            match repeated(edited, message) {
+                Some(found) => return found,
+                None => tokio::time::sleep(Duration::from_millis(EDIT_AGAIN_MS.into())).await,
+            }
+        }
+        Found::Cannot
+    }
+
     async fn preview(
         &self,
         conversation: &Conversation,
@@ -226,6 +243,18 @@ impl Platform for Bot {
     }
 }
 
+/// The outcome by which an edit that was made again tells of the message; none if it does not, and is to be made once more. A message that is gone may
+/// have been sent anew: nothing says so.
+fn repeated(edited: Result<Value, Failure>, message: &Text<128>) -> Option<Found> {
+    match edited {
+        Ok(_) | Err(Failure::Refused(Refusal { kind: Kind::NotModified, .. })) => {
+            Some(Found::Sent(message.clone()))
+        }
+        Err(Failure::Lost(_) | Failure::Refused(Refusal { code: 401 | 404 | 429, .. })) => None,
+        Err(Failure::Refused(_)) => Some(Found::Cannot),
+    }
+}
+
 /// A path on the server that means the same to everybody who reads it.
 fn is_plain(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
@@ -238,6 +267,23 @@ fn is_plain(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_edit_that_is_made_again_says_if_the_answer_is_there() {
+        let message = Text::clip("7");
+        let of = |edited| repeated(edited, &message);
+        let refused = |code: u16, description: &str| {
+            let body = json!({ "ok": false, "error_code": code, "description": description });
+            of(crate::reply::read(code, body.to_string().as_bytes()))
+        };
+        let there = Some(Found::Sent(message.clone()));
+        assert_eq!(of(Ok(json!({ "message_id": 7 }))), there);
+        assert_eq!(refused(400, "Bad Request: message is not modified"), there);
+        assert_eq!(refused(400, "Bad Request: message to edit not found"), Some(Found::Cannot));
+        assert_eq!(refused(429, "Too Many Requests"), None);
+        assert_eq!(of(Err(Lost::NotAsked.into())), None);
+        assert_eq!(of(Err(Lost::Unknown.into())), None);
+    }
 
     // Holds P11-51.
     #[test]

@@ -310,7 +310,10 @@ mod tests {
         let calls = json!(edges(gate, true)).to_string();
         assert!(calls.contains("hold_back") && !calls.contains("append_nothing"));
         let callers: Vec<_> = peers(gate, false).map(Process::name).collect();
-        assert_eq!(callers, ["curator", "gateway", "control", "runner", "runner@agent"]);
+        assert_eq!(
+            callers,
+            ["curator", "gateway", "control", "runner", "runner@agent", "runner@net", "runner@mcp"]
+        );
     }
 
     #[test]

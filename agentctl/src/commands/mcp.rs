@@ -1,107 +1,100 @@
-//! `agentctl mcp`: the memory tools for an MCP client that runs this command, over standard input and output, by the
-//! official SDK. Only the protocol goes to standard output. The memory is that of the caller's uid, which the kernel tells
-//! control; the project is that of the folder.
+//! `agentctl mcp`: servers of the Model Context Protocol for this host's agents; without a verb, this host's memory for a client that runs
+//! the command.
 
+mod add;
+mod approve;
+mod edit;
 mod folder;
 mod lines;
+mod material;
 mod memory;
+mod serve;
+mod show;
 
 use crate::app::{App, Outcome};
-use crate::failure::Failure;
-use crate::link::Link;
-use crate::project;
-use ipc_proto::control::ControlError;
-use memory_tools::{Answer, Code, Fault, FolderAct, Place, Request, Server, Store, Trouble};
-use rmcp::ServiceExt;
-use rmcp::service::ServerInitializeError;
-use rmcp::transport::stdio_pipes;
-use serde_json::Value;
+use ipc_proto::{Name, Text};
 use std::path::PathBuf;
-use std::process::ExitCode;
-use tokio::sync::{mpsc, oneshot};
-
-/// Requests that wait for the connection to control.
-const WAITING: usize = 64;
 
 /// The arguments of `mcp`.
 #[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Mcp {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The folder that the client works in; the current one by default
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
 }
 
-/// A request to control, and the sender of its answer.
-type Asked = (Request, oneshot::Sender<Result<Answer, Trouble>>);
-
-/// The caller's own memory, and the folder they work in.
-struct Remembered {
-    control: mpsc::Sender<Asked>,
-    place: Place,
-    folder: PathBuf,
+/// The commands of `mcp`.
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Add a server to the configuration: a package of one version, a command, or an address
+    Add(add::Add),
+    /// List servers
+    List,
+    /// Show a server: how it is reached, and what it calls itself
+    Show {
+        /// The server's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+    },
+    /// Show a server's tools as they were last offered, with what has changed since you approved them
+    Tools {
+        /// The server's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+        /// Start the server first and ask it anew
+        #[arg(long)]
+        refresh: bool,
+    },
+    /// Install a server's package where it is none, start it, show what waits of its tools, and approve them
+    Approve(approve::Approve),
+    /// Start a server and say if it answers
+    Doctor {
+        /// The server's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+    },
+    /// Forget what you approved of a server, remove its files, and take it out of the configuration
+    Remove(add::Remove),
+    /// List a server's resources, or print one
+    Resource {
+        /// The server's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+        /// Print the resource of this address
+        #[arg(value_parser = crate::arguments::text::<2048>)]
+        uri: Option<Text<2048>>,
+    },
+    /// List a server's prompts, or print one for you to use
+    Prompt {
+        /// The server's name in the configuration
+        #[arg(value_parser = crate::arguments::text::<64>)]
+        name: Name,
+        /// Print the prompt of this name
+        #[arg(value_parser = crate::arguments::text::<128>)]
+        prompt: Option<Text<128>>,
+        /// Its arguments
+        #[arg(value_name = "NAME=VALUE")]
+        arguments: Vec<String>,
+    },
 }
 
-/// Serves one client to the end of its input.
+/// Runs the command.
 pub(crate) async fn mcp(app: &App, arguments: Mcp) -> Outcome {
-    let named = arguments.project.unwrap_or_else(|| PathBuf::from("."));
-    let folder = named.canonicalize().ok().filter(|folder| folder.is_dir());
-    let folder = folder.ok_or_else(|| Failure::Usage(format!("{} is no folder", named.display())))?;
-    let place = Place { project: Some(project::of(&folder)) };
-    let (control, asked) = mpsc::channel(WAITING);
-    let server = Server::new(Remembered { control, place, folder });
-    // The connection to control belongs to this task; the client is served beside it. A call to control is dropped once the
-    // client is gone.
-    let asking = async {
-        answer(&app.link, asked).await;
-        std::future::pending().await
-    };
-    let served = tokio::select! { served = serve(server) => served, never = asking => never };
-    served.map(|()| ExitCode::SUCCESS)
-}
-
-async fn serve(server: Server<Remembered>) -> Result<(), Failure> {
-    let (input, output) = stdio_pipes();
-    let transport = lines::Lines::new(input, output);
-    let broken = |why: String| Failure::Output(std::io::Error::other(why));
-    match server.serve(transport).await {
-        // Requests in flight are answered before it ends.
-        Ok(running) => running.waiting().await.map(drop).map_err(|error| broken(error.to_string())),
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        // The SDK's own message repeats the client's input.
-        Err(_) => Err(broken("the client did not begin as the protocol says".to_owned())),
-    }
-}
-
-/// Makes the tools' calls to control, one after the other, until no tool can send any more.
-async fn answer(link: &Link, mut asked: mpsc::Receiver<Asked>) {
-    while let Some((request, reply)) = asked.recv().await {
-        let answer = memory::call(link, request).await;
-        // The caller may have gone.
-        drop(reply.send(answer.map_err(trouble)));
-    }
-}
-
-fn trouble(failure: Failure) -> Trouble {
-    match failure {
-        Failure::Control(ControlError::Memory(error)) => Trouble::Memory(error),
-        Failure::Control(error @ ControlError::NotAllowed(_)) => Trouble::Locked(error.to_string()),
-        failure => Trouble::Away(failure.to_string(), None),
-    }
-}
-
-impl Store for Remembered {
-    fn place(&self) -> &Place {
-        &self.place
-    }
-
-    async fn ask(&self, request: Request) -> Result<Answer, Trouble> {
-        let away = || Trouble::Away("the connection to the host is closed".to_owned(), None);
-        let (reply, answer) = oneshot::channel();
-        self.control.send((request, reply)).await.map_err(|_| away())?;
-        answer.await.map_err(|_| away())?
-    }
-
-    fn folder(&self, act: FolderAct) -> Result<Value, Fault> {
-        folder::act(&self.folder, act).map_err(|error| Fault::new(Code::Internal, error.to_string()))
+    match arguments.command {
+        None => serve::memory(app, arguments.project).await,
+        Some(Command::Add(arguments)) => add::add(app, arguments).await,
+        Some(Command::List) => show::list(app).await,
+        Some(Command::Show { name }) => show::show(app, &name).await,
+        Some(Command::Tools { name, refresh }) => show::tools(app, &name, refresh).await,
+        Some(Command::Approve(arguments)) => approve::approve(app, arguments).await,
+        Some(Command::Doctor { name }) => show::doctor(app, &name).await,
+        Some(Command::Remove(arguments)) => add::remove(app, &arguments).await,
+        Some(Command::Resource { name, uri }) => material::resource(app, &name, uri).await,
+        Some(Command::Prompt { name, prompt, arguments }) => {
+            material::prompt(app, &name, prompt, &arguments).await
+        }
     }
 }

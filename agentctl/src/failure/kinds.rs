@@ -5,6 +5,7 @@ use ipc_proto::control::ControlError;
 use ipc_proto::credproxy::CredError;
 use ipc_proto::curator::CuratorError;
 use ipc_proto::gate::{PolicyError, RelayError};
+use ipc_proto::mcp::McpError;
 use ipc_proto::memory::MemoryError;
 use ipc_proto::model::ModelError;
 use ipc_proto::router::RouterError;
@@ -28,9 +29,19 @@ pub(super) const fn control(error: &ControlError) -> &'static str {
         ControlError::Frozen => "frozen",
         ControlError::Restless => "restless",
         ControlError::Policy(error) => policy(error),
+        ControlError::Mcp(error) => mcp(error),
         ControlError::Relay(error) => relay(error),
         ControlError::Channel(_) => "channel",
         ControlError::Embedder(_) => "embedder",
+    }
+}
+
+const fn mcp(error: &McpError) -> &'static str {
+    match error {
+        McpError::NoServer(_) => "no_server",
+        McpError::Trouble { .. } => "server",
+        McpError::NoAnswer => "no_answer",
+        McpError::NotDurable => "not_durable",
     }
 }
 

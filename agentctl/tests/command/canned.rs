@@ -9,6 +9,7 @@ use crate::samples::{
 pub(crate) use crate::samples::{
     CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, denied, done, label, output, said, tool, tool_end,
 };
+use crate::servers::server_methods;
 pub(crate) use crate::state::Canned;
 use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
 use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Reply};
@@ -283,6 +284,8 @@ impl Control for Canned {
     }
 
     channel_methods!();
+
+    server_methods!();
 
     async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
         self.guard()?;

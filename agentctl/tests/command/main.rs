@@ -27,6 +27,8 @@ mod samples;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod servers;
+#[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod state;

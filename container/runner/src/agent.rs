@@ -37,7 +37,9 @@ pub(crate) async fn run(gate: &Gate, run: &Run, work: &Work, places: &Places) ->
     api::open(gate.clone()).await?;
     let authority = way_out(gate, work, places).await?;
     let model = model_of(gate).await?;
-    let environment = profile::prepare(run.profile, &model, places, authority.as_deref())?;
+    let mut environment: Vec<(&str, String)> =
+        profile::prepare(run.profile, &model, places, authority.as_deref())?;
+    environment.extend(egress::placeholders(work));
     let argv: Vec<&str> = run.argv.iter().map(|word| word.as_str()).collect();
     let program = match Program::start(&argv, run.terminal.as_ref(), &environment, places)? {
         Ok(program) => program,

@@ -25,6 +25,21 @@ const FIRST: u64 = 0;
 /// Bytes that are asked for at once: hello and answer mostly come together.
 const ROOM: usize = 16 * 1024;
 
+/// The connection of a runner that is launched when it is needed: hellos are exchanged, and nothing is asked yet.
+///
+/// # Errors
+/// [`RunnerFault::GateGone`] if the gate is gone, or speaks another version; else the kernel's error.
+pub(crate) fn hello(socket: OwnedFd, me: Process) -> Result<UnixStream, RunnerFault> {
+    let mut stream = UnixStream::from(socket);
+    let own = Hello::new(me, Purpose::Calls).encode();
+    stream.write_all(&own).map_err(|_| RunnerFault::GateGone)?;
+    let mut hello = [0; HELLO];
+    stream.read_exact(&mut hello).map_err(|_| RunnerFault::GateGone)?;
+    Hello::decode(hello).filter(|it| it.version == PROTOCOL_VERSION).ok_or(RunnerFault::GateGone)?;
+    stream.set_nonblocking(true)?;
+    Ok(stream)
+}
+
 /// A question that is not answered yet.
 #[derive(Debug)]
 pub(crate) struct Asking(UnixStream);
@@ -135,6 +150,7 @@ mod tests {
             engine: None,
             files: List::default(),
             network: false,
+            placeholders: List::default(),
         }
     }
 

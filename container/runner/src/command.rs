@@ -1,16 +1,17 @@
 //! A person's own command in the jail: its output is passed on as it comes, and its exit status is the result.
 
 use crate::RunnerFault;
+use crate::egress;
 use crate::gate::Gate;
 use crate::places::Places;
 use ipc_proto::Text;
-use ipc_proto::runner_gate::Ending;
+use ipc_proto::runner_gate::{Ending, Work};
 use nix::errno::Errno;
-use runner::tools::{limit, network};
+use runner::tools::{WayOut, limit, network};
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
@@ -37,10 +38,11 @@ pub(crate) async fn run(
     gate: &Gate,
     argv: &[Text<8192>],
     places: &Places,
-    wall_ms: u32,
+    work: &Work,
 ) -> Result<Ending, RunnerFault> {
     limit::begin();
-    let mut child = match start(argv, places) {
+    let way_out = egress::for_commands(gate, work, places).await?;
+    let mut child = match start(argv, places, way_out.as_ref()) {
         Ok(child) => child,
         Err(cause) => {
             let program = argv.first().map_or("", Text::as_str);
@@ -50,13 +52,17 @@ pub(crate) async fn run(
     let (pieces, heard) = channel(WAITING);
     read(false, child.stdout.take(), pieces.clone())?;
     read(true, child.stderr.take(), pieces)?;
-    let wall = Duration::from_millis(wall_ms.into());
     let ends = tokio::task::spawn_blocking(move || child.wait());
     let mut tail = network::Tail::default();
-    match tokio::time::timeout(wall, pass(gate, heard, ends, &mut tail)).await {
-        Ok(status) => {
-            let status = code(status?);
-            if let Some(sentence) = tail.explain(status) {
+    let passed = tokio::select! {
+        status = pass(gate, heard, ends, &mut tail) => Some(status?),
+        () = wall(work, way_out.as_ref()) => None,
+    };
+    match passed {
+        Some(status) => {
+            let status = code(status);
+            // One with a way out was told by the proxy.
+            if let Some(sentence) = tail.explain(status).filter(|_| way_out.is_none()) {
                 gate.output(true, format!("{sentence}\n").as_bytes()).await?;
             }
             if let Some(reached) = limit::reached(status.into()) {
@@ -65,7 +71,20 @@ pub(crate) async fn run(
             Ok(Ending::Exited { status })
         }
         // The jail ends with this process, and everything in it.
-        Err(_) => Ok(Ending::TimedOut),
+        None => Ok(Ending::TimedOut),
+    }
+}
+
+/// Ends when the command's time is over. Time in which a person is asked is not the command's.
+async fn wall(work: &Work, way_out: Option<&WayOut>) {
+    let end = Instant::now() + Duration::from_millis(work.wall_ms.into());
+    loop {
+        let waited = way_out.map_or(Duration::ZERO, |way_out| way_out.events.waited());
+        let left = (end + waited).saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left).await;
     }
 }
 
@@ -94,7 +113,7 @@ pub(crate) fn unrunnable(cause: &io::Error) -> Option<(u8, &'static str)> {
     }
 }
 
-fn start(argv: &[Text<8192>], places: &Places) -> io::Result<Child> {
+fn start(argv: &[Text<8192>], places: &Places, way_out: Option<&WayOut>) -> io::Result<Child> {
     let (program, arguments) = argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     #[expect(clippy::disallowed_methods, reason = "a person's own command, in the jail")]
     let mut command = Command::new(program.as_str());
@@ -107,7 +126,7 @@ fn start(argv: &[Text<8192>], places: &Places) -> io::Result<Child> {
         // By its own name: the kernel reports the place where it is mounted.
         .env("PWD", &places.workspace)
         .env("LANG", "C.UTF-8")
-        .envs(network::ENVIRONMENT)
+        .envs(network::variables(way_out))
         .current_dir(&places.workspace)
         .process_group(0)
         .stdin(Stdio::null())

@@ -13,7 +13,7 @@ use ipc_proto::runner_gate::{
     CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGateClient, method,
 };
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, List, Method, Name, Text};
+use ipc_proto::{Blob, List, Method, Name, Text, mcp};
 use std::time::Instant;
 use tarpc::client::{Config, RpcError};
 use tarpc::context::Context;
@@ -125,6 +125,30 @@ impl Gate {
     /// Lets a reply go; a lost call does no harm.
     pub(crate) async fn net_close(&self, reply: ReplyId) {
         drop(self.0.net_close(within(&method::net_close), reply).await);
+    }
+
+    /// How the jail's server is reached.
+    pub(crate) async fn server_terms(&self) -> Result<mcp::Terms, RunnerFault> {
+        flat(self.0.server_terms(within(&method::server_terms)).await)
+    }
+
+    /// Reports what the server offers, or its failure.
+    pub(crate) async fn server_report(&self, report: mcp::Report) -> Result<(), RunnerFault> {
+        flat(self.0.server_report(within(&method::server_report), report).await)
+    }
+
+    /// The next request to the server; none where there was none in time.
+    pub(crate) async fn server_next(&self) -> Result<Option<mcp::Request>, RunnerFault> {
+        match self.0.server_next(within(&method::server_next)).await {
+            Ok(next) => next.map_err(|_| RunnerFault::GateGone),
+            Err(RpcError::DeadlineExceeded) => Ok(None),
+            Err(_) => Err(RunnerFault::GateGone),
+        }
+    }
+
+    /// The server's reply to a request.
+    pub(crate) async fn server_reply(&self, id: u64, reply: mcp::Reply) -> Result<(), RunnerFault> {
+        flat(self.0.server_reply(within(&method::server_reply), id, reply).await)
     }
 
     /// Passes on an engine's events, however many.

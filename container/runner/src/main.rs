@@ -11,6 +11,7 @@ mod egress;
 mod files;
 mod gate;
 mod inbox;
+mod mcp;
 mod places;
 mod prompt;
 mod turn;
@@ -69,6 +70,9 @@ fn run() -> Result<(), RunnerFault> {
     let sealed = confine::seal_runner(row, places.mode, &places.sealed(row), watch(&notices))?;
     // agentd learns about this jail by the listener alone; no tool inherits this.
     drop(notices);
+    if row.process == Process::McpRunner {
+        return bridge(&sealed, socket, row, &places);
+    }
     let asking = Asking::begin(socket, row.process)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tasks = tokio::task::LocalSet::new();
@@ -81,6 +85,18 @@ fn run() -> Result<(), RunnerFault> {
     drop(tasks);
     runtime.shutdown_background();
     done
+}
+
+/// Bridges a server, which is launched when it is needed and has no work of a turn.
+fn bridge(_: &Sealed, socket: OwnedFd, row: &Row, places: &Places) -> Result<(), RunnerFault> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let tasks = tokio::task::LocalSet::new();
+    let connection = asking::hello(socket, row.process)?;
+    watch::begin(places.mode, row);
+    let bridged = tasks.block_on(&runtime, async { mcp::run(&Gate::over(connection)?, places).await });
+    drop(tasks);
+    runtime.shutdown_background();
+    bridged
 }
 
 /// The row that agentd launched this for, by the name that it gave it.
@@ -111,11 +127,11 @@ async fn perform(_: &Sealed, row: &Row, gate: &Gate, work: Work, places: &Places
     inbox::put(gate, &work.files, places).await?;
     let ending = match work.task.clone() {
         Task::Chat => match (work.engine.clone(), row.process) {
-            (None, Process::Runner) => turn::run(gate, work, places).await?,
+            (None, Process::Runner | Process::NetRunner) => turn::run(gate, work, places).await?,
             (Some(engine), Process::AgentRunner) => agent::engine::run(gate, &work, &engine, places).await?,
             _ => Ending::NotStarted,
         },
-        Task::Command { argv } => command::run(gate, &argv, places, work.wall_ms).await?,
+        Task::Command { argv } => command::run(gate, &argv, places, &work).await?,
         Task::Put { path, bytes } => files::put(&path, &bytes, places),
         Task::Get { path } => files::get(gate, &path, places).await?,
         // Elsewhere there is no loopback to serve it on.

@@ -4,14 +4,14 @@
 use crate::RunnerFault;
 use crate::gate::Gate;
 use crate::places::Places;
-use crate::{prompt, watch};
+use crate::{egress, prompt, watch};
 use ipc_proto::channel::SENT_BYTES;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
 use ipc_proto::runner_gate::{CompletionState, Ending, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{Blob, Name, Text};
-use runner::tools::{self, Abort, Context, Prepared};
+use runner::tools::{self, Abort, Context, Prepared, WayOut};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -25,7 +25,9 @@ const PROGRESS: usize = 16;
 pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Ending, RunnerFault> {
     let mut deadline = Instant::now() + Duration::from_millis(work.wall_ms.into());
     let limits: HashMap<Name, u32> = work.tool_ms.iter().cloned().collect();
-    let system = prompt::system(&work.prompt);
+    let way_out = egress::for_commands(gate, &work, places).await?;
+    let waited = || way_out.as_ref().map_or(Duration::ZERO, |way_out| way_out.events.waited());
+    let system = prompt::system(&work.prompt, work.network);
     let mut messages = prompt::files(places);
     messages.extend(work.messages);
     let mut asked = 0;
@@ -42,8 +44,9 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
             return Ok(Ending::TooManyCalls);
         }
         for released in calls {
-            let until = until(deadline, limits.get(&released.call.tool));
-            let result = one_call(gate, &released, places, until).await?;
+            let (until, before) = (until(deadline, limits.get(&released.call.tool)), waited());
+            let result = one_call(gate, &released, places, way_out.as_ref(), until).await?;
+            deadline += waited().saturating_sub(before);
             messages.push(answer(&released, &result));
             if Instant::now() >= deadline {
                 return Ok(Ending::TimedOut);
@@ -75,6 +78,7 @@ async fn one_call(
     gate: &Gate,
     released: &Released,
     places: &Places,
+    way_out: Option<&WayOut>,
     deadline: Instant,
 ) -> Result<ToolResult, RunnerFault> {
     let call = &released.call;
@@ -100,7 +104,7 @@ async fn one_call(
         Ok(Prepared::Jail(prepared)) => {
             let (lines, heard) = mpsc::channel(PROGRESS);
             let telling = tokio::task::spawn_local(report_progress(gate.clone(), call.id, heard));
-            let context = context(places, deadline, lines);
+            let context = context(places, way_out, deadline, lines);
             let Ok(context) = context else {
                 return gate
                     .result(result(released, Outcome::Error, "[ERROR] the workspace cannot be opened"))
@@ -128,11 +132,13 @@ fn file_to_send(args: &str, places: &Places, deadline: Instant) -> Result<Blob<S
 
 fn context(
     places: &Places,
+    way_out: Option<&WayOut>,
     deadline: Instant,
     lines: mpsc::Sender<String>,
 ) -> Result<Context, tools::ToolFault> {
     let mut context = Context::open(&places.workspace, &places.readable(), &places.tmp, deadline)?;
     context.abort = Abort::default();
+    context.way_out = way_out.cloned();
     // A line that does not fit is a line that would have come too fast.
     context.progress = Box::new(move |line| drop(lines.try_send(line.to_owned())));
     Ok(context)

@@ -203,8 +203,10 @@ impl Seen {
 pub const fn self_check(process: Process) -> &'static [&'static str] {
     match process {
         Process::Runner => &["chroot-jailed", "tcp-connect-apart", "shadow", "call-ptrace"],
-        // The runner connects to its own loopback only.
-        Process::AgentRunner => &["chroot-jailed", "mount-apart", "shadow", "call-ptrace"],
+        // These connect to their own loopback only.
+        Process::AgentRunner | Process::NetRunner | Process::McpRunner => {
+            &["chroot-jailed", "mount-apart", "shadow", "call-ptrace"]
+        }
         _ => &["chroot-jailed", "peer-trace-jailed", "shadow", "call-keyctl"],
     }
 }

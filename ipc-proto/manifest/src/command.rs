@@ -52,7 +52,7 @@ pub enum Kind {
     Plumbed = 4,
     /// Finish what is in flight and end; words[0] = milliseconds left.
     Drain = 5,
-    /// To router: a runner ended. words[0..2] turn id, words[2] how ([`Ended`]), words[3] its code.
+    /// To the process that launched it: a runner ended. words[0..2] turn id, words[2] how ([`Ended`]), words[3] its code.
     RunnerEnded = 6,
     /// To control: the state of the process `peer`, words as [`state_words`].
     ProcessState = 7,
@@ -75,9 +75,9 @@ pub enum Kind {
     Ready = 32,
     /// Alive; counters since start: calls, refused, p50 us, p99 us, pss KiB, rss KiB, in flight, queue depth.
     Heartbeat = 33,
-    /// From router: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
-    /// words[5] flags ([`LAUNCH_ATTACHED`]), words[6] CPU time ms, words[7] the uid that attached the directory ([`attached_owner`]),
-    /// words[8..10] session id.
+    /// From router or gate: launch a runner of the row `peer`. words[0..2] turn id, words[2..4] workspace id, words[4] wall clock ms,
+    /// words[5] flags ([`LAUNCH_ATTACHED`] and the others), words[6] CPU time ms, words[7] the uid that attached the directory
+    /// ([`attached_owner`]), words[8..10] session id, words[10..12] the id of a folder of files that are shown besides.
     Launch = 34,
     /// From router or gate: end the runner of this turn. words[0..2] turn id.
     Kill = 35,
@@ -127,7 +127,7 @@ pub enum Kind {
     /// From audit: words[0] the [`RecordState`]; words[1..5] the log's id, a SHA-256 of its first public key with its name; 0
     /// for a log that does not hold.
     Record = 51,
-    /// From router: a workspace was removed, and the folder that the host made for it goes. words[0..2] workspace id.
+    /// From router or gate: a workspace or a folder of files was removed, and the folder that the host made for it goes. words[0..2] workspace id.
     Remove = 52,
     /// From a process: a figure of its own, as [`Measure`] reads it. agentd passes it on to control and gateway.
     Measure = 54,
@@ -149,6 +149,12 @@ pub const START_CREDENTIAL: u64 = 2;
 pub const HELLO: usize = 16;
 /// A launch uses a directory attached by [`Kind::Attach`] rather than the workspace folder of that id.
 pub const LAUNCH_ATTACHED: u64 = 1;
+/// A launch has no workspace.
+pub const LAUNCH_NO_WORKSPACE: u64 = 2;
+/// A launch is shown a folder of files at `/server`, read-only.
+pub const LAUNCH_FILES: u64 = 4;
+/// With [`LAUNCH_FILES`]: the files may be written.
+pub const LAUNCH_WRITES_FILES: u64 = 8;
 
 from_number!(Kind: Start, Edge, Listener, Plumbed, Drain, RunnerEnded, ProcessState, HostState, Done, RunnerAlive, Ready, Heartbeat,
     Launch, Kill, Attach, Attached, Forget, Restart, Hold, Release, Shutdown, Failing, SetDeadline, Freeze, Thaw, Disk, Clock, Probe, Probed,

@@ -8,6 +8,7 @@ mod channels;
 pub mod command;
 pub mod dot;
 pub mod folders;
+mod jails;
 mod process;
 mod row;
 pub mod schemas;
@@ -36,6 +37,12 @@ pub fn row(process: Process) -> Option<&'static Row> {
 #[must_use]
 pub fn row_named(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.process.name() == name)
+}
+
+/// The one process that has jails of this kind launched, and hears of their ends; none for a process that is no jail.
+#[must_use]
+pub fn launcher(jail: Process) -> Option<Process> {
+    TABLE.iter().find(|row| row.launches.contains(&jail)).map(|row| row.process)
 }
 
 /// Returns whether `caller` may call `method` of `callee`. What the table does not say is refused.

@@ -59,6 +59,10 @@ macro_rules! processes {
             Runner 11 "runner" [];
             /// A program that asks models by itself, in a jail with a loopback of its own.
             AgentRunner 13 "runner@agent" [];
+            /// One agent turn in a jail with a loopback, by which its commands reach the way out.
+            NetRunner 27 "runner@net" [];
+            /// A server of the Model Context Protocol and the bridge to it, in a jail of their own.
+            McpRunner 26 "runner@mcp" [];
         }
     };
 }
@@ -94,17 +98,20 @@ macro_rules! define {
 processes!(define);
 
 impl Process {
+    /// The jails: the last of the list, each of the program `runner`.
+    pub const RUNNERS: &'static [Self] = &[Self::Runner, Self::AgentRunner, Self::NetRunner, Self::McpRunner];
+
     /// Returns whether it lives in a throw-away jail.
     #[must_use]
     pub const fn is_runner(self) -> bool {
-        matches!(self, Self::Runner | Self::AgentRunner)
+        matches!(self, Self::Runner | Self::AgentRunner | Self::NetRunner | Self::McpRunner)
     }
 
     /// The file name of its program, beside agentd's own.
     #[must_use]
     pub fn program(self) -> &'static str {
         match self {
-            Self::AgentRunner => Self::Runner.name(),
+            runner if runner.is_runner() => Self::Runner.name(),
             other => other.platform().unwrap_or_else(|| other.name()),
         }
     }
@@ -137,5 +144,5 @@ impl Process {
 /// Returns whether a process is an actor: one that `agentctl restart`, `hold` and `release` act on.
 #[must_use]
 pub const fn is_actor(process: Process) -> bool {
-    !matches!(process, Process::Agentd | Process::Runner | Process::AgentRunner)
+    !matches!(process, Process::Agentd) && !process.is_runner()
 }

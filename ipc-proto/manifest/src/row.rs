@@ -31,6 +31,8 @@ pub struct Row {
     pub config: &'static [&'static str],
     /// The commands it may send agentd, besides those of every process ([`COMMON_COMMANDS`]).
     pub commands: &'static [Kind],
+    /// The jails that it may have agentd launch.
+    pub launches: &'static [Process],
     /// Descriptors that agentd keeps for it over its lives and hands to each.
     pub inherits: &'static [Inherited],
     /// True if a host may run without it, where its section or another that needs it is not configured.
@@ -72,6 +74,7 @@ pub(crate) const NOTHING: Row = Row {
     restart: BACKOFF,
     config: &[],
     commands: &[],
+    launches: &[],
     inherits: &[],
     optional: false,
     serves: &[],

@@ -155,7 +155,7 @@ pub fn fate(row: &'static Row, name: &str) -> Fate {
 pub fn quiets(row: &Row) -> impl Iterator<Item = &'static Quiet> + Clone + use<> {
     let (all, sockets) = match row.process {
         Process::Runner => (QUIET, refused::QUIET_SOCKETS),
-        Process::AgentRunner => (QUIET, QUIET_APART),
+        Process::AgentRunner | Process::NetRunner | Process::McpRunner => (QUIET, QUIET_APART),
         _ => (&[][..], &[][..]),
     };
     all.iter().chain(sockets)

@@ -1,19 +1,19 @@
 //! The table of privilege, downhill: a callee stands above its callers. A row has what it names and nothing else.
 
-use crate::channels;
 use crate::command::{Kind, ListenerKind};
 use crate::process::Process::{
     AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Discord, Egress, Email, Embedder, Gate, Gateway,
-    Ingress, Matrix, Memory, Model, Router, Runner, Scanner, Signal, Slack, Telegram, Web, Webhook, Whatsapp,
+    Ingress, Matrix, McpRunner, Memory, Model, NetRunner, Router, Runner, Scanner, Signal, Slack, Telegram,
+    Web, Webhook, Whatsapp,
 };
 use crate::row::{
     ACTOR, Access, Inherited, Limits, MODEL_FILES, NOTHING, Network, Open, Place, Row, own, system, to,
 };
 use crate::syscalls::{
-    ACCEPT, BASE, CHILDREN, CODE, DATABASE, DESCRIPTORS, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS,
-    LIST, LOOPBACK, MODES, NODELAY, OLDER, OPEN, PAIRS, PASS, PEER, READ, RECORD, REPLACE, SELF, SIGNALS,
-    TERMINAL, TIMES, TREE,
+    ACCEPT, BASE, DATABASE, DIAL, DIALLED, FILES, FLUSH, HTTP, LENGTH, LINKS, LIST, MODES, NODELAY, OPEN,
+    PASS, PEER, READ, RECORD, REPLACE,
 };
+use crate::{channels, jails};
 
 /// Every process's row, in order of start.
 pub const TABLE: &[Row] = &[
@@ -192,6 +192,7 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
         config: &["log", "router", "user", "agent", "engine", "channel"],
         commands: &[Kind::Launch, Kind::Kill, Kind::Remove, Kind::Forget, Kind::SetDeadline],
+        launches: &[Runner, AgentRunner, NetRunner],
         serves: &[
             to(
                 &[Gate],
@@ -228,8 +229,9 @@ pub const TABLE: &[Row] = &[
                 "messages in and answers out, each for an account of the caller's own platform",
                 &[
                     "channel_open", "channel_wants", "channel_file", "channel_accept", "channel_claim",
-                    "channel_plan", "channel_done", "channel_turns", "channel_preview", "channel_follow",
-                    "channel_press", "channel_report", "channel_checked", "channel_invited",
+                    "channel_plan", "channel_take", "channel_done", "channel_turns", "channel_may_show",
+                    "channel_preview", "channel_follow", "channel_press", "channel_report",
+                    "channel_checked", "channel_invited",
                 ],
             ),
         ],
@@ -274,18 +276,21 @@ pub const TABLE: &[Row] = &[
         process: Gate,
         does: "the reference monitor: the only process a runner can reach, and the only one that model serves",
         user: "cordon-gate",
-        opens: &[own("the owner's policies")],
+        opens: &[own("the owner's policies, and the approved tools of servers")],
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &REPLACE],
-        config: &["log", "gate", "agent", "engine", "web", "egress", "policy", "tool", "service", "gateway"],
-        commands: &[Kind::Kill],
+        config: &[
+            "log", "gate", "agent", "engine", "web", "egress", "policy", "tool", "service", "mcp", "gateway",
+        ],
+        commands: &[Kind::Launch, Kind::Kill, Kind::Remove],
+        launches: &[McpRunner],
         serves: &[
             to(
-                &[Runner],
+                &[Runner, NetRunner],
                 "a turn of an agent",
                 &["start_completion", "poll_completion", "effect", "result", "progress"],
             ),
             to(
-                &[Runner, AgentRunner],
+                &[Runner, AgentRunner, NetRunner],
                 "the work of a jail, its output and its end",
                 &["work", "inbox", "output", "finish"],
             ),
@@ -294,7 +299,16 @@ pub const TABLE: &[Row] = &[
                 "a program's model calls",
                 &["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input"],
             ),
-            to(&[AgentRunner], "a jail's way out", &["net_request", "net_next", "net_close"]),
+            to(
+                &[McpRunner],
+                "a server's bridge",
+                &["server_terms", "server_report", "server_next", "server_reply"],
+            ),
+            to(
+                &[AgentRunner, NetRunner, McpRunner],
+                "a jail's way out",
+                &["net_request", "net_next", "net_close"],
+            ),
             to(&[AgentRunner], "a coding agent's turn", &["engine", "steering", "save_engine_state"]),
             to(&[Gateway], "clients of the API", &["away", "relay", "relay_embed", "relay_count"]),
             to(
@@ -318,7 +332,8 @@ pub const TABLE: &[Row] = &[
                 "the operators' surface",
                 &[
                     "find", "recall", "try_model", "usage", "budgets", "policies", "set_policy",
-                    "remove_policy",
+                    "remove_policy", "mcp_servers", "mcp_server", "mcp_approve", "mcp_install", "mcp_forget",
+                    "mcp_ask",
                 ],
             ),
         ],
@@ -375,26 +390,8 @@ pub const TABLE: &[Row] = &[
         inherits: &[Inherited::Listener(ListenerKind::Unix)],
         ..NOTHING
     },
-    Row {
-        process: Runner,
-        does: "one agent turn in a throw-away jail",
-        user: "cordon-runner",
-        syscalls: &[
-            &BASE, &LINKS, &CODE, &CHILDREN, &SIGNALS, &DESCRIPTORS, &TREE, &TIMES, &SELF, &PAIRS, &OLDER,
-        ],
-        limits: Limits { memory_mib: 512, files: 1024, processes: 128, file_mib: 512 },
-        ..NOTHING
-    },
-    Row {
-        process: AgentRunner,
-        does: "a person's own program that asks models, in a throw-away jail with a loopback that ends in its one socket",
-        user: "cordon-agent",
-        network: Network::Loopback,
-        syscalls: &[
-            &BASE, &LINKS, &CODE, &CHILDREN, &SIGNALS, &DESCRIPTORS, &TREE, &TIMES, &SELF, &PAIRS, &OLDER,
-            &LOOPBACK, &TERMINAL,
-        ],
-        limits: Limits { memory_mib: 4096, files: 4096, processes: 512, file_mib: 1024 },
-        ..NOTHING
-    },
+    jails::RUNNER,
+    jails::AGENT,
+    jails::NET,
+    jails::MCP,
 ];

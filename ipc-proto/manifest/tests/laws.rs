@@ -69,6 +69,7 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("control", 10),
         ("runner", 11),
         ("runner@agent", 13),
+        ("runner@net", 27),
     ] {
         assert_eq!(ids.get(name), Some(&id), "files belong to the id of {name}");
     }
@@ -89,7 +90,7 @@ fn each_command_is_sent_by_the_processes_that_need_it_and_no_other() {
             Process::Audit => &[Kind::Record],
             Process::Credproxy => &[Kind::Locked],
             Process::Router => &[Kind::Launch, Kind::Kill, Kind::SetDeadline, Kind::Remove, Kind::Forget],
-            Process::Gate => &[Kind::Kill],
+            Process::Gate => &[Kind::Launch, Kind::Kill, Kind::Remove],
             Process::Control => &[
                 Kind::Attach,
                 Kind::Restart,
@@ -198,8 +199,19 @@ fn embedder_calls_nobody_opens_nothing_after_its_seal_and_writes_nowhere() {
 
 // Holds P1-17.
 #[test]
+fn every_jail_is_launched_by_one_process_and_nothing_else_is_launched() {
+    let launched: Vec<Process> = TABLE.iter().flat_map(|row| row.launches).copied().collect();
+    assert_eq!(launched, Process::RUNNERS);
+    for row in TABLE {
+        let launches = row.may_send(manifest::command::Kind::Launch);
+        assert_eq!(launches, !row.launches.is_empty(), "{}", row.process.name());
+    }
+}
+
+// Holds P1-17.
+#[test]
 fn a_runner_reaches_the_gate_alone_and_nobody_calls_a_runner() {
-    for runner in [Process::Runner, Process::AgentRunner] {
+    for runner in Process::RUNNERS.iter().copied() {
         for row in TABLE {
             assert_eq!(manifest::edge(runner, row.process), row.process == Process::Gate);
         }
@@ -236,11 +248,30 @@ fn a_person_s_program_has_no_host_tool_and_a_runner_not_its_model_calls() {
     }
 }
 
+// Holds P1-56.
+#[test]
+fn a_turn_with_a_way_out_has_a_runner_s_rights_and_the_way_out() {
+    let of = |process| manifest::row(process).unwrap();
+    let methods = |process| -> Vec<&str> {
+        let serves = of(Process::Gate).serves.iter().filter(|serves| serves.callers.contains(&process));
+        serves.flat_map(|serves| serves.methods).copied().collect()
+    };
+    let mut expected = methods(Process::Runner);
+    expected.extend(["net_request", "net_next", "net_close"]);
+    assert_eq!(methods(Process::NetRunner), expected);
+    let groups = |process| -> Vec<&str> { of(process).syscalls.iter().map(|group| group.name).collect() };
+    let mut expected = groups(Process::Runner);
+    expected.push("loopback");
+    assert_eq!(groups(Process::NetRunner), expected);
+    let limits = |process| format!("{:?}", of(process).limits);
+    assert_eq!(limits(Process::NetRunner), limits(Process::Runner));
+}
+
 // Holds P1-20.
 #[test]
-fn only_a_person_s_program_has_a_loopback_and_of_unix_sockets_only_pairs() {
+fn only_programs_of_others_have_a_loopback_and_no_unix_sockets_but_pairs() {
     for row in TABLE {
-        let apart = row.process == Process::AgentRunner;
+        let apart = row.process.is_runner() && row.process != Process::Runner;
         assert_eq!(row.network == Network::Loopback, apart, "{}", row.process.name());
         assert_eq!(
             row.syscalls.iter().any(|group| group.name == "loopback"),

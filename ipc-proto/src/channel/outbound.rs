@@ -40,7 +40,7 @@ pub struct PieceId {
 pub enum DeliveryState {
     /// It waits to be sent.
     Ready,
-    /// It was given out; durable before it was.
+    /// Its process took it to send it; durable before it did.
     Sending,
     /// The platform has it.
     Sent,
@@ -82,12 +82,12 @@ impl DeliveryState {
 pub enum Work {
     /// An answer that has no plan yet.
     Plan(Answer),
-    /// A piece to send, `sending` already.
-    Send(Claim),
+    /// A piece to send once its conversation and the platform may be written to: it is taken then.
+    Send(Due),
     /// A look at the account, whose findings are given back under this number.
     Check(u64),
-    /// A piece that an earlier life of the process was given and may have sent: it is looked for, and sent where it is not there. Only
-    /// of a platform that can be read.
+    /// A piece that an earlier life of the process took and may have sent: it is looked for, and sent where it is not there. Only
+    /// of a platform that can be read, or an edit that can be made again.
     Find(Claim),
 }
 
@@ -139,6 +139,17 @@ pub struct Button {
     pub caption: Text<64>,
     /// The nonce that a press gives back.
     pub nonce: [u8; 16],
+}
+
+/// A piece whose turn it is. It is not `sending` before its process takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due {
+    /// The piece.
+    pub piece: PieceId,
+    /// The conversation it goes to.
+    pub conversation: Conversation,
+    /// The platform's id of the message that it answers.
+    pub reply_to: Option<Text<128>>,
 }
 
 /// A piece that is to be sent now.

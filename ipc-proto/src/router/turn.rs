@@ -5,7 +5,7 @@ use super::task::{OUTPUT_CHUNK, Task};
 use crate::approval::{self, Grant};
 use crate::channel::{FILES, InboxFile};
 use crate::content::Content;
-use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId};
+use crate::ids::{ApprovalId, CallId, KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
 use crate::label::Label;
 use crate::model::{Message, THOUGHTS, Thought, Usage};
 use crate::tool::{OUTPUT_BOUND, Outcome, ToolCall, ToolResult};
@@ -59,6 +59,8 @@ pub struct Turn {
     pub session_label: Label,
     /// The workspace's label.
     pub workspace_label: Label,
+    /// The workspace.
+    pub workspace: WorkspaceId,
     /// The workspace is a directory of a person's own, not a folder that the host made for the session.
     pub attached: bool,
     /// Grants that hold in this session.

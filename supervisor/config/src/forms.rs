@@ -59,11 +59,25 @@ pub const TIME_ZONE: Form = Form {
     holds: |text| text.len() <= 64 && jiff::tz::TimeZone::get(text).is_ok(),
 };
 
+/// A package of a registry.
+pub const MCP_PACKAGE: Form = Form {
+    valid: "`pypi:NAME==VERSION` or `npm:NAME@VERSION`, of one version",
+    shown: true,
+    holds: |text| text.parse::<ipc_proto::mcp::Package>().is_ok(),
+};
+
 /// A word of a command line.
 pub const WORD: Form = Form {
     valid: "1 to 1024 bytes of text",
     shown: true,
     holds: |text| (1..=1024).contains(&text.len()) && !text.contains('\0'),
+};
+
+/// A word of a server's command line.
+pub const LONG_WORD: Form = Form {
+    valid: "1 to 4096 bytes of text",
+    shown: true,
+    holds: |text| (1..=4096).contains(&text.len()) && !text.contains('\0'),
 };
 
 /// A path beneath a home.

@@ -12,6 +12,7 @@ mod engines;
 mod gateway;
 mod host;
 mod ingress;
+mod mcp;
 mod memory;
 mod models;
 mod people;
@@ -105,6 +106,7 @@ const PARTS: &[Part] = &[
     Part::Own(egress::KEYS),
     Part::Own(engines::KEYS),
     Part::Own(services::KEYS),
+    Part::Own(mcp::KEYS),
     Part::Own(channels::KEYS),
     Part::Own(memory::PROVIDER),
     Part::Declared(config::Memory::KEYS),
@@ -169,8 +171,8 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
 }
 
 /// Every process that gets a section, and agentd.
-pub const ALL: &[Process] = match Process::ALL.split_last_chunk::<2>() {
-    Some((rest, [Process::Runner, Process::AgentRunner])) => rest,
+pub const ALL: &[Process] = match Process::ALL.split_last_chunk::<{ Process::RUNNERS.len() }>() {
+    Some((rest, [Process::Runner, ..])) => rest,
     _ => panic!("runners are the last of the list"),
 };
 

@@ -23,6 +23,7 @@ pub mod keys;
 pub mod kind;
 pub mod known;
 pub mod machine;
+pub mod mcp;
 pub mod models;
 pub mod network;
 pub mod plan;

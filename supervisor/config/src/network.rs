@@ -4,7 +4,7 @@ use crate::allowed::allowed;
 use crate::problem::{Problems, quoted};
 use crate::providers::Outside;
 use crate::view::View;
-use ipc_proto::config::{Agent, Allowed, Egress, Network};
+use ipc_proto::config::{Agent, Allowed, Egress, McpServer, McpStart, Network};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -46,12 +46,18 @@ pub fn of_agent(agent: &View<'_>) -> Option<Network> {
     Some(Network { allow: listed.chain(registries).collect() })
 }
 
-/// Reads `[egress]`; the hosts that need not be public go to `outside`. An agent with a way out needs dialer.
+/// Reads the hosts of `[egress]` that need not be public.
+pub fn private_hosts(file: &View<'_>, outside: &mut Outside) {
+    let listed = file.table("egress").texts("private_hosts");
+    outside.dialer.egress_private_hosts = listed.into_iter().map(|(_, text)| text).collect();
+}
+
+/// Reads the rest of `[egress]`; none where no jail has a way out. One that has needs dialer.
 #[must_use]
 pub fn resolve(
     file: &View<'_>,
-    agents: &BTreeMap<String, Agent>,
-    outside: &mut Outside,
+    (agents, servers): (&BTreeMap<String, Agent>, &BTreeMap<String, McpServer>),
+    outside: &Outside,
     folder: &Path,
     problems: &mut Problems,
 ) -> Option<Egress> {
@@ -70,9 +76,13 @@ pub fn resolve(
             String::new()
         })
     });
-    outside.dialer.egress_private_hosts =
-        view.texts("private_hosts").into_iter().map(|(_, text)| text).collect();
-    wanted.map(|_| Egress { authorities: authorities.unwrap_or_default() })
+    let goes_out = |server: &McpServer| match &server.start {
+        McpStart::Command(_) => !server.network.is_empty(),
+        McpStart::Package { .. } => true,
+        McpStart::Url { service, .. } => service.is_none(),
+    };
+    let wanted = wanted.is_some() || servers.values().any(goes_out);
+    wanted.then(|| Egress { authorities: authorities.unwrap_or_default() })
 }
 
 fn read(path: &Path) -> std::io::Result<String> {

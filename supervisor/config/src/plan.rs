@@ -11,6 +11,7 @@ use crate::gateway::{self, Served};
 use crate::host::Host;
 use crate::keys::LOGGING;
 use crate::machine::Machine;
+use crate::mcp;
 use crate::network;
 use crate::policy;
 use crate::problem::Problems;
@@ -23,14 +24,17 @@ use crate::view::View;
 use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
-    Agent, Audit, Control, Curator, Egress, Embedder, Finding, Gate, Ingress, Log, LogFormat, Memory, NoKeys,
-    Policy, RelayLimits, Router, Section, Service, User,
+    Agent, Audit, Control, Curator, Egress, Embedder, Finding, Gate, Ingress, Log, LogFormat, McpServer,
+    Memory, NoKeys, Policy, RelayLimits, Router, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Slots of servers, which run for longer than a turn.
+const SERVER_SLOTS: u16 = 16;
 
 /// The reason why a checked configuration could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +87,8 @@ pub struct Plan {
     pub relay: RelayLimits,
     /// `[service.NAME]`.
     pub services: BTreeMap<String, Service>,
+    /// `[mcp.NAME]`.
+    pub servers: BTreeMap<String, McpServer>,
     /// The section of router; users, agents and channels are here.
     pub router: Router,
     /// `[channel.NAME]`, as the processes of the platforms get it.
@@ -128,19 +134,18 @@ impl Plan {
             folder,
         };
         let agents = agents::resolve(file, &known, problems);
-        let egress = network::resolve(file, &agents, &mut outside, folder, problems);
+        let (servers, egress) = ways_out(file, &agents, &services, &mut outside, folder, problems);
         users::run_by(machine.owner, file, problems);
         let users = users::resolve(file, &host, problems);
         let channels = channels::resolve(file, &agents, gateway.listen, &mut outside, problems);
         let own = router(file, host.slots, machine.owner, (users, agents), problems);
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
-        let (levels, rotate_bytes) = (levels(&log), log.number("rotate_bytes"));
         Self {
             host,
             format: if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text },
-            levels,
-            rotate_bytes,
+            levels: levels(&log),
+            rotate_bytes: log.number("rotate_bytes"),
             audit,
             outside,
             memory,
@@ -153,6 +158,7 @@ impl Plan {
             tools: tools::resolve(file, problems),
             relay: relay(file, problems),
             services,
+            servers,
             router,
             channels,
             state_dir: machine.state_dir.clone(),
@@ -178,6 +184,12 @@ impl Plan {
         }
     }
 
+    /// The slots of runners, and those of servers besides.
+    fn slots(&self) -> u16 {
+        let servers = if self.servers.is_empty() { 0 } else { SERVER_SLOTS };
+        self.host.slots.saturating_add(servers).min(settings::MAX_SLOTS)
+    }
+
     /// agentd's own settings.
     #[must_use]
     pub fn settings(&self) -> Settings {
@@ -185,7 +197,7 @@ impl Plan {
         Settings {
             mode: self.host.mode,
             log_json: self.format == LogFormat::Json,
-            runner_slots: self.host.slots,
+            runner_slots: self.slots(),
             warm_runners: self.host.warm,
             enabled: Process::ALL.into_iter().filter(|p| self.enabled(*p)).map(settings::bit).sum(),
             slot_base: self.host.slot_base(),
@@ -218,7 +230,8 @@ impl Plan {
     /// The JSON of `process`'s section; none for a runner, which has no configuration.
     fn section(&self, process: Process) -> Result<Option<Vec<u8>>, serde_json::Error> {
         match process {
-            Process::Agentd | Process::Runner | Process::AgentRunner => Ok(None),
+            Process::Agentd => Ok(None),
+            runner if runner.is_runner() => Ok(None),
             Process::Audit => self.json(process, self.audit),
             Process::Dialer => self.json(process, self.outside.dialer.clone()),
             Process::Credproxy => self.json(process, self.outside.proxy.clone()),
@@ -255,6 +268,7 @@ impl Plan {
             tools: self.tools.clone(),
             relay: self.relay,
             services: self.services.clone(),
+            mcp: self.servers.clone(),
             finding: self.finding.clone(),
             time_zone: self.host.time_zone.clone(),
             egress_private_hosts: self.outside.dialer.egress_private_hosts.clone(),
@@ -265,6 +279,21 @@ impl Plan {
         let level = self.levels.get(process.name()).cloned().unwrap_or_default();
         serde_json::to_vec(&Section { log: Log { format: self.format, level }, own }).map(Some)
     }
+}
+
+/// The servers, and the section of egress, which serves them and the agents with a way out.
+fn ways_out(
+    file: &View<'_>,
+    agents: &BTreeMap<String, Agent>,
+    services: &BTreeMap<String, Service>,
+    outside: &mut Outside,
+    folder: &Path,
+    problems: &mut Problems,
+) -> (BTreeMap<String, McpServer>, Option<Egress>) {
+    network::private_hosts(file, outside);
+    let servers = mcp::resolve(file, agents, services, outside, problems);
+    let egress = network::resolve(file, (agents, &servers), outside, folder, problems);
+    (servers, egress)
 }
 
 fn relay(file: &View<'_>, problems: &mut Problems) -> RelayLimits {

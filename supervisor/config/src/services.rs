@@ -41,6 +41,7 @@ pub fn resolve(file: &View<'_>, outside: &mut Outside, problems: &mut Problems) 
             agents: named(&view, &agents, problems),
             description: view.word("description"),
             idempotency_header: view.text("idempotency_header"),
+            variable: view.text("variable"),
         };
         services.insert(name.to_owned(), service);
     }

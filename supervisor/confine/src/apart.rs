@@ -69,6 +69,8 @@ pub(crate) fn launch(jail: &RunnerJail<'_>, template: &Template, cell: &Cell) ->
 const fn program_name(row: &Row) -> &'static CStr {
     match row.process {
         Process::AgentRunner => c"runner@agent",
+        Process::NetRunner => c"runner@net",
+        Process::McpRunner => c"runner@mcp",
         _ => c"runner",
     }
 }

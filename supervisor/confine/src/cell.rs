@@ -7,7 +7,7 @@
 
 use crate::child::{At, Holder, LaunchFault, Step};
 use crate::jail::Ids;
-use crate::namespaces::{IDMAP, NODEV, NOSUID};
+use crate::namespaces::{IDMAP, NODEV, NOSUID, RDONLY};
 use crate::sys;
 use manifest::Network;
 use manifest::command::Mode;
@@ -75,11 +75,24 @@ impl Cell {
     /// # Errors
     /// The kernel's error; EINVAL where the file system has no id-mapped mounts.
     pub fn workspace(&mut self, tree: OwnedFd, owner: Ids) -> io::Result<OwnedFd> {
+        self.tree(tree, owner, NOSUID | NODEV)
+    }
+
+    /// Makes a detached mount the files of a server, as a workspace is made, and read-only unless it `writes`.
+    ///
+    /// # Errors
+    /// As [`Cell::workspace`].
+    pub fn files(&mut self, tree: OwnedFd, owner: Ids, writes: bool) -> io::Result<OwnedFd> {
+        let flags = if writes { 0 } else { RDONLY };
+        self.tree(tree, owner, NOSUID | NODEV | flags)
+    }
+
+    fn tree(&mut self, tree: OwnedFd, owner: Ids, flags: u64) -> io::Result<OwnedFd> {
         if self.ids.is_none() {
-            sys::mount_setattr(tree.as_raw_fd(), c"", false, NOSUID | NODEV, None)?;
+            sys::mount_setattr(tree.as_raw_fd(), c"", false, flags, None)?;
         } else {
             let mapping = self.mapping(owner)?;
-            sys::mount_setattr(tree.as_raw_fd(), c"", false, NOSUID | NODEV | IDMAP, Some(mapping))?;
+            sys::mount_setattr(tree.as_raw_fd(), c"", false, flags | IDMAP, Some(mapping))?;
         }
         Ok(tree)
     }

@@ -50,4 +50,4 @@ pub use jail::{ActorJail, Home, Ids, RunnerJail, launch_actor, launch_runner, li
 pub use namespaces::become_root_of_own_namespace;
 pub use pages::give_back;
 pub use seal::{RunnerPlaces, SealFault, Sealed, Watch, harden, seal, seal_runner};
-pub use template::Template;
+pub use template::{Mountpoint, Template};

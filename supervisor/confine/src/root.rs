@@ -25,6 +25,8 @@ const TMP: &CStr = c"mode=1777,size=128m,nr_inodes=16384";
 /// The mountpoint of the workspace. Landlock checks the folder above a mountpoint and never the mountpoint itself, so the workspace,
 /// which is mounted late, has a folder of its own above it with the rule; `/workspace` is a link.
 pub(crate) const MOUNTPOINT: &CStr = c"/ws/s";
+/// The mountpoint of the files of a server, likewise; `/server` is a link.
+pub(crate) const FILES: &CStr = c"/sv/s";
 /// The inode of the first user namespace of a machine, `PROC_USER_INIT_INO` of `linux/proc_ns.h`.
 const FIRST_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 /// `/etc/passwd` and its like: one user, and the overflow one.
@@ -41,11 +43,12 @@ const USERS: &[(&str, &str)] = &[
 /// Builds the tree on `stage`, an empty folder that only agentd can reach.
 pub(crate) fn build(stage: &Path) -> io::Result<()> {
     tmpfs(stage, "mode=0755,size=1m,nr_inodes=512", MsFlags::MS_NOSUID)?;
-    for folder in ["proc", "tmp", "skills", "etc", "dev", "ws", "ws/s"] {
+    for folder in ["proc", "tmp", "skills", "etc", "dev", "ws", "ws/s", "sv", "sv/s"] {
         fs::create_dir(stage.join(folder))?;
         fs::set_permissions(stage.join(folder), fs::Permissions::from_mode(0o755))?;
     }
     symlink("ws/s", stage.join("workspace"))?;
+    symlink("sv/s", stage.join("server"))?;
     for name in SYSTEM {
         system(stage, name)?;
     }

@@ -8,6 +8,7 @@ use crate::descriptor_slots::DescriptorSlots;
 use crate::{root, sys};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,6 +24,24 @@ pub struct Template {
     home: OwnedFd,
     made_of: root::Fingerprint,
     slots: DescriptorSlots,
+}
+
+/// Where a tree is mounted in a jail.
+#[derive(Clone, Copy, Debug)]
+pub enum Mountpoint {
+    /// `/workspace`.
+    Workspace,
+    /// `/server`: the files of a server.
+    Files,
+}
+
+impl Mountpoint {
+    const fn path(self) -> &'static CStr {
+        match self {
+            Self::Workspace => root::MOUNTPOINT,
+            Self::Files => root::FILES,
+        }
+    }
 }
 
 impl Template {
@@ -48,17 +67,17 @@ impl Template {
         self.made_of == root::fingerprint()
     }
 
-    /// Mounts a detached tree in a jail as its workspace, late and from outside. Must be called at most once for a child, since the
-    /// kernel would mount a second one over the first.
+    /// Mounts a detached tree in a jail, late and from outside. Must be called at most once for a child and a place, since the kernel
+    /// would mount a second one over the first.
     ///
     /// Ends this process if it cannot return from the jail.
     ///
     /// # Errors
     /// ESRCH when the runner has ended; else the kernel's error.
-    pub fn attach(&self, child: &Child, tree: BorrowedFd<'_>) -> io::Result<()> {
+    pub fn attach(&self, child: &Child, tree: BorrowedFd<'_>, at: Mountpoint) -> io::Result<()> {
         // Landlock checks the parent of the mountpoint, and the runner can change no path above it.
         setns(&child.pidfd, CloneFlags::CLONE_NEWNS)?;
-        let attached = sys::move_mount(tree, root::MOUNTPOINT);
+        let attached = sys::move_mount(tree, at.path());
         if setns(&self.home, CloneFlags::CLONE_NEWNS).is_err() {
             // agentd must not run on within a jail's mounts: the host is started again instead.
             sys::end(LOST);

@@ -8,6 +8,8 @@ use crate::dice::Dice;
 use crate::laws::Broken;
 use crate::settle;
 use crate::victims::Victims;
+use ::tests::telegram::{SentMessage, Telegram};
+use ::tests::{Host, Setup};
 use ipc_proto::channel::{DeliveryInfo, DeliveryState};
 use ipc_proto::control::{Answer, ControlClient, method};
 use ipc_proto::role::UserRole;
@@ -21,8 +23,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tarpc::client::RpcError;
 use tarpc::context::Context;
-use tests::telegram::{SentMessage, Telegram};
-use tests::{Host, Setup};
 
 /// People besides the first, and the identities of each: nobody writes twice within two seconds of an answer.
 const PEOPLE: usize = 6;
@@ -34,6 +34,8 @@ const MESSAGES: usize = 200;
 const EVERY: Duration = Duration::from_millis(70);
 const PAUSE_MS: u64 = 900;
 const TICK: Duration = Duration::from_millis(10);
+/// Bytes of a message's token.
+const TOKEN: usize = "buoy-000000".len();
 /// How long everything may take to come to its end.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// All conversations of a person are one session, which waits while router is away.
@@ -196,9 +198,7 @@ impl Run {
     fn laws(&mut self, given: &SentFiles, fates: &[Fate]) -> Vec<Broken> {
         let sent = self.telegram.sent(given.chat);
         let mut broken = Vec::new();
-        // A preview may be there before an earlier answer that waits.
-        let answers = sent.iter().filter(|message| !message.silent);
-        if !answers.filter_map(|message| token_in(message.text())).is_sorted() {
+        if !are_in_order(&sent) {
             broken.push(Broken::new("answers of a conversation go in order", format!("chat {}", given.chat)));
         }
         match fates {
@@ -270,9 +270,23 @@ impl Fate {
     }
 }
 
+/// Returns true if the answers of a chat stand in the order of their messages. One that has become of its preview counts with the place
+/// of that; a preview which was lost with a process is none.
+fn are_in_order(sent: &[SentMessage]) -> bool {
+    let mut places: BTreeMap<&str, (bool, i64)> = BTreeMap::new();
+    for message in sent {
+        let Some(token) = token_in(message.text()) else { continue };
+        let place = places.entry(token).or_insert((message.silent, message.id));
+        if place.0 {
+            *place = (message.silent, message.id);
+        }
+    }
+    places.values().map(|(_, id)| id).is_sorted()
+}
+
 /// The token in an answer; a notice and the beginning of an answer may have none.
 fn token_in(text: &str) -> Option<&str> {
-    text.find("buoy-").and_then(|at| text.get(at..))
+    text.find("buoy-").and_then(|at| text.get(at..at + TOKEN))
 }
 
 /// The platform's id of a person's identity.
@@ -291,4 +305,26 @@ fn ask<T>(
         Trouble::Away(why) => io::Error::other(why),
         Trouble::Refused(why) => io::Error::other(why.to_string()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_answer_replaces_its_preview_and_a_lost_preview_counts_for_nothing() {
+        let ordered = |sent: &[(&str, bool)]| {
+            let message = |(id, (text, silent)): (i64, &(&str, bool))| {
+                let parameters = json!({ "text": text });
+                SentMessage { id, chat: 1, parameters, edits: 0, silent: *silent }
+            };
+            are_in_order(&(1..).zip(sent).map(message).collect::<Vec<_>>())
+        };
+        let (first, second) = ("echo: buoy-000001", "Lost.\n\nbuoy-000002");
+        assert!(ordered(&[(first, true), (second, true), ("Paused", false)]));
+        assert!(!ordered(&[(second, true), (first, false)]), "the preview was sent before the first answer");
+        assert!(ordered(&[(second, true), (first, false), (second, false)]), "the preview was lost");
+        assert!(ordered(&[("buoy-0000", true), (first, false), (second, false)]), "a beginning names none");
+    }
 }

@@ -54,7 +54,7 @@ async fn patiently(state: &Rc<OperatorState>, frame: Frame) -> Answer<Probed> {
 /// The row of a process of this host, or of its runners.
 fn row(state: &OperatorState, name: &str) -> Answer<&'static Row> {
     let names: Vec<Process> =
-        state.board.borrow().processes().chain([Process::Runner, Process::AgentRunner]).collect();
+        state.board.borrow().processes().chain(Process::RUNNERS.iter().copied()).collect();
     let found =
         names.iter().find(|process| process.name() == name).and_then(|process| manifest::row(*process));
     let all = || names.iter().map(|process| process.name()).collect::<Vec<_>>().join(", ");

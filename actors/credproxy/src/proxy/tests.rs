@@ -31,6 +31,7 @@ const VALUE: &str = "sk-live/0123456789+abc==";
 struct Fake {
     log: RefCell<Vec<String>>,
     refuses: Cell<bool>,
+    away: Cell<bool>,
     upstream: Cell<Option<SocketAddr>>,
     passes: RefCell<Option<OwnedFd>>,
 }
@@ -52,6 +53,10 @@ impl Outside for Rc<Fake> {
         let stream =
             std::net::TcpStream::connect(upstream).map_err(|_| CredError::Dial(DialError::Refused))?;
         Ok(stream.into())
+    }
+
+    fn dials(&self) -> bool {
+        !self.away.get()
     }
 }
 

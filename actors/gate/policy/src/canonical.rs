@@ -2,6 +2,7 @@
 //! sorted, no space, numbers as given.
 
 use ipc_proto::label::Label;
+use provenance::EVERY;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -33,6 +34,7 @@ pub fn scope(tool: &str, relevant: &[String], args: &Map<String, Value>) -> [u8;
         .iter()
         .filter_map(|name| args.get(name).map(|value| (name.clone(), value.clone())))
         .collect();
+    let chosen = if relevant.iter().any(|name| name == EVERY) { args.clone() } else { chosen };
     Sha256::digest(sorted(&json!({"tool": tool, "args": chosen})).to_string().as_bytes()).into()
 }
 

@@ -31,5 +31,6 @@ pub use handling::{Handling, result_label};
 pub use invalid::Invalid;
 pub use passage::{Passage, passes};
 pub use preview::{escaped, preview};
+pub use provenance::EVERY;
 pub use session::{Profile, Session};
 pub use verdict::{Call, Decision, Verdict};

@@ -4,6 +4,9 @@ use crate::{Trusted, links};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// In a list of relevant arguments it stands for every one of them.
+pub const EVERY: &str = "*";
+
 /// The provenance of one argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
@@ -53,7 +56,7 @@ struct Judging<'a> {
 
 impl Judging<'_> {
     fn walk(&mut self, path: &str, value: &Value) {
-        if self.relevant.iter().any(|name| name == path) {
+        if self.relevant.iter().any(|name| name == path || name == EVERY) {
             self.relevant(path, value);
             return;
         }

@@ -16,7 +16,7 @@ mod taint;
 mod text;
 mod trusted;
 
-pub use judge::{Fact, Kind, judge};
+pub use judge::{EVERY, Fact, Kind, judge};
 pub use links::links;
 pub use taint::Taint;
 pub use trusted::Trusted;

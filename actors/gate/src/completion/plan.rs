@@ -9,11 +9,13 @@ use crate::model::stream::{self, Pulled};
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
 use crate::turn::steps;
+use crate::turn::work;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::label::{Class, Trust};
 use ipc_proto::model::{Message, ModelError, Purpose, Request, Role, StreamId};
 use ipc_proto::router::{Step, Task};
 use ipc_proto::runner_gate::GateError;
+use ipc_proto::tool::ToolSpec;
 use ipc_proto::{List, Name, Text};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, Instant};
@@ -47,10 +49,11 @@ pub(crate) struct Planning {
 /// Returns true if a plan is needed: where the profile uses one, and some tool could do harm. The paranoid profile asks before
 /// everything that a plan could permit, so it needs none.
 pub(crate) fn is_needed(gate: &GateContext, context: &TurnContext) -> bool {
+    let catalogue = gate.catalogue();
     context.turn.task == Task::Chat
         && context.session.profile != policy::Profile::Paranoid
         && context.session.plan.is_none()
-        && context.agent.tools.iter().any(|tool| gate.catalogue.can_harm(tool))
+        && context.agent.tools.iter().any(|tool| catalogue.can_harm(tool))
 }
 
 impl Planning {
@@ -65,7 +68,7 @@ impl Planning {
         if context.turn.label.class == Class::Secret {
             message = display::clean(gate, context, &message).await?;
         }
-        let request = request(context, &message);
+        let request = request(&work::tools(gate, context), context, &message);
         let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model).because("plan");
         let mut event = event.in_turn(context.turn.session, context.turn.id);
         event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
@@ -186,10 +189,9 @@ pub(crate) async fn lock(
 }
 
 /// The request: no history, no tools to call, no text but the user's and the host's.
-fn request(context: &TurnContext, message: &str) -> Request {
-    let specs = toolset::specs();
+fn request(tools: &[ToolSpec], context: &TurnContext, message: &str) -> Request {
     let mut system = String::from(WORDS);
-    for spec in specs.iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name)) {
+    for spec in tools {
         system.push_str(&format!("- {}: {}\n", spec.name, spec.description));
     }
     let messages = [Message::text(Role::System, &system), Message::text(Role::User, message)];
@@ -244,12 +246,17 @@ mod tests {
     #[test]
     fn a_plan_is_requested_with_the_users_text_alone_and_without_tools() {
         let mut context = context(vec![]);
-        context.agent.tools = vec!["bash".into()];
+        let tools = [ToolSpec {
+            name: Name::clip("bash"),
+            description: Text::clip("Runs a command"),
+            schema: Text::clip("{}"),
+            in_jail: true,
+        }];
         context.turn.history = List::clip([ipc_proto::router::Labelled {
             message: Message::text(Role::User, "HISTORY"),
             label: ipc_proto::label::Label::bottom(),
         }]);
-        let request = request(&context, "tidy up");
+        let request = request(&tools, &context, "tidy up");
         let texts: Vec<&str> = request.messages.iter().map(|message| message.text.as_str()).collect();
         assert!(request.tools.is_empty() && request.purpose == Purpose::Plan);
         assert_eq!(texts.get(1..), Some(["tidy up"].as_slice()));

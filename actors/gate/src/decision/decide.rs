@@ -8,6 +8,7 @@ use crate::decision::verdict::{by_policy, has_room, policy_refusal};
 use crate::inspection::scan;
 use crate::services;
 use crate::state::context::GateContext;
+use crate::state::mcp::is_foreign;
 use crate::turn::context::TurnContext;
 use crate::turn::pending_reply::DecidedCall;
 use ipc_proto::approval::Question;
@@ -72,7 +73,10 @@ fn by_rules(context: &TurnContext, call: &ToolCall, times: u32) -> Result<Map<St
         let agent_name = context.turn.agent.to_string();
         return Err(Refusal::NotListed { agent: agent_name, tool, valid: agent.tools.join(", ") });
     }
-    let args = toolset::check(&tool, &call.args).map_err(Refusal::Schema)?;
+    // A server checks the arguments of its tools by itself.
+    let args =
+        if is_foreign(&tool) { toolset::parse_args(&call.args) } else { toolset::check(&tool, &call.args) };
+    let args = args.map_err(Refusal::Schema)?;
     if context.calls.asked() > limits.tool_calls {
         return Err(Refusal::TooMany(limits.tool_calls));
     }

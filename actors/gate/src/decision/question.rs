@@ -25,7 +25,7 @@ pub(crate) fn question(
     why: &Why,
 ) -> Option<Question> {
     let (action, hash) = canonical(id, call, args, verdict.target.as_deref(), why);
-    let preview = policy::preview(&gate.catalogue, &Call { tool: &call.tool, args });
+    let preview = policy::preview(&gate.catalogue(), &Call { tool: &call.tool, args });
     Some(Question {
         id,
         call: call.id,

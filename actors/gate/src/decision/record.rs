@@ -29,7 +29,7 @@ pub(crate) fn event(
     event.bytes = call.args.len() as u64;
     let label = &context.session.label;
     event.label = Some(label.clone());
-    let wanted = gate.catalogue.get(&call.tool).is_none_or(|capability| capability.audit.log_args);
+    let wanted = gate.catalogue().get(&call.tool).is_none_or(|capability| capability.audit.log_args);
     if wanted && may_log(gate, context, label) {
         event.hash = Some(Sha256::digest(call.args.as_bytes()).into());
     }
@@ -43,7 +43,8 @@ pub(crate) async fn alert_repeated(
     tool: &str,
     outcome: &str,
 ) -> Result<(), GateError> {
-    let Some(capability) = gate.catalogue.get(tool) else { return Ok(()) };
+    let catalogue = gate.catalogue();
+    let Some(capability) = catalogue.get(tool) else { return Ok(()) };
     if capability.audit.alert_on.iter().any(|wanted| wanted == outcome) {
         gate.alert_repeated(scan::alert_event(context, tool, "refused repeatedly")).await?;
     }
@@ -57,7 +58,8 @@ pub(crate) async fn alert(
     tool: &str,
     outcome: &str,
 ) -> Result<(), GateError> {
-    let Some(capability) = gate.catalogue.get(tool) else { return Ok(()) };
+    let catalogue = gate.catalogue();
+    let Some(capability) = catalogue.get(tool) else { return Ok(()) };
     if capability.audit.alert_on.iter().any(|wanted| wanted == outcome) {
         scan::alert(gate, context, tool, outcome).await?;
     }

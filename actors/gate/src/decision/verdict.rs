@@ -13,7 +13,11 @@ use serde_json::{Map, Value};
 /// Checks the room on the disk. While it is low only tools that read begin. Effects that have begun use the reserve.
 pub(crate) fn has_room(gate: &GateContext, tool: &str) -> Result<(), Refusal> {
     let Room { low, free_mib, kept_mib } = gate.disk();
-    if low && !gate.catalogue.only_reads(tool) { Err(Refusal::NoRoom { free_mib, kept_mib }) } else { Ok(()) }
+    if low && !gate.catalogue().only_reads(tool) {
+        Err(Refusal::NoRoom { free_mib, kept_mib })
+    } else {
+        Ok(())
+    }
 }
 
 /// Policy's verdict on a call whose arguments show this class. The class counts for the arguments alone: a key that a model makes
@@ -28,7 +32,7 @@ pub(crate) fn by_policy(
     let engine = gate.engine();
     let class = context.session.label.class;
     context.session.label.class = class.max(found);
-    let verdict = policy::decide(&engine, &gate.catalogue, &context.session, &Call { tool, args });
+    let verdict = policy::decide(&engine, &gate.catalogue(), &context.session, &Call { tool, args });
     context.session.label.class = class;
     verdict
 }

@@ -58,7 +58,7 @@ pub(crate) async fn search(gate: &GateContext, args: &Map<String, Value>) -> Eff
 
 /// The request to web, within the bounds of the call, of its tool, and of web.
 fn asked(gate: &GateContext, tool: &str, args: &Map<String, Value>, url: &str, rule: Rule) -> Option<Fetch> {
-    let execution = gate.catalogue.get(tool).map(|capability| &capability.execution)?;
+    let execution = gate.catalogue().get(tool).map(|capability| capability.execution.clone())?;
     let page = u32::try_from(PAGE_BOUND).unwrap_or(u32::MAX);
     Some(Fetch {
         url: Text::new(url).ok()?,

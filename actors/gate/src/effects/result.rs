@@ -53,10 +53,10 @@ pub(crate) async fn accept(
     output: CallOutput,
 ) -> Result<ToolResult, GateError> {
     let tool = released.call.tool.to_string();
-    let capability = gate.catalogue.get(&tool).cloned().unwrap_or_default();
+    let capability = gate.catalogue().get(&tool).cloned().unwrap_or_default();
     let verdict = scan::scan(gate, context, output.crossing, &output.result.output).await?;
     let (mut text, class) = cleaned(&output.result.output, &verdict, &capability);
-    let label = context.result_label(&gate.catalogue, &tool, class, output.label.as_ref());
+    let label = context.result_label(&gate.catalogue(), &tool, class, output.label.as_ref());
     let hostile = verdict.judgement == Judgement::Block;
     if hostile {
         scan::alert(gate, context, &tool, "an injection in a tool's output").await?;
@@ -67,7 +67,7 @@ pub(crate) async fn accept(
         Ok(()) => framed(text, hostile, context.session.profile, output.source.as_deref(), &capability)?,
     };
     let shown = ToolResult { output: Text::clip(&text), ..output.result };
-    context.add_output(&gate.catalogue, &tool, &label, &shown.output);
+    context.add_output(&gate.catalogue(), &tool, &label, &shown.output);
     context.calls.count_result(&tool, shown.outcome == Outcome::Error);
     record(gate, context, released, &shown, &label, &capability).await?;
     save(gate, context, Step::Result { result: shown.clone(), label }).await?;

@@ -3,10 +3,11 @@
 
 use crate::effects::memory_reads::{self, Problem};
 use crate::effects::outcome::{Effect, failed, unknown};
-use crate::effects::{fetch, memory_changes, send_file, service_call};
+use crate::effects::{fetch, memory_changes, send_file, server_call, service_call};
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::down;
+use crate::state::mcp::is_foreign;
 use crate::turn::context::TurnContext;
 use ipc_proto::Blob;
 use ipc_proto::channel::SENT_BYTES;
@@ -16,6 +17,9 @@ use serde_json::Value;
 use std::time::Duration;
 use toolset::channel_tools::SEND_FILE;
 
+/// Milliseconds in which a server is started.
+const START_MS: u32 = 30_000;
+
 /// Runs a released call of a tool that does not run in the jail. `file` are the bytes that the jail gave for it.
 pub(crate) async fn run(
     gate: &GateContext,
@@ -24,12 +28,15 @@ pub(crate) async fn run(
     file: Option<Blob<SENT_BYTES>>,
 ) -> Result<Effect, GateError> {
     let Ok(args) = toolset::parse_args(&call.args) else { return Ok(failed("the arguments are not JSON")) };
-    let ms = gate.catalogue.get(&call.tool).map_or(0, |capability| capability.execution.timeout);
+    let ms = gate.catalogue().get(&call.tool).map_or(0, |capability| capability.execution.timeout);
+    // A server may have to be started first.
+    let ms = if is_foreign(&call.tool) { ms.saturating_add(START_MS) } else { ms };
     let done =
         tokio::time::timeout(Duration::from_millis(ms.into()), effect(gate, context, (call, file), &args));
     match done.await {
         Ok(effect) => effect,
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetch::timed_out(&args)),
+        Err(_) if is_foreign(&call.tool) => Ok(server_call::timed_out(gate, &call.tool)),
         Err(_) if services::calls(&call.tool) => Ok(service_call::timed_out(&args)),
         // Memory and router complete what they began.
         Err(_) if memory_changes::changes(&call.tool) || call.tool.as_str() == SEND_FILE => Ok(unknown()),
@@ -48,6 +55,9 @@ async fn effect(
         ("web_search", Value::Object(args)) => return Ok(fetch::search(gate, args).await),
         (tool, Value::Object(args)) if services::calls(tool) => {
             return Ok(service_call::call(gate, context, call, args).await);
+        }
+        (tool, Value::Object(args)) if is_foreign(tool) => {
+            return Ok(server_call::call(gate, context, call, args).await);
         }
         (SEND_FILE, Value::Object(args)) => return send_file::send(gate, context, call, (args, file)).await,
         ("memory_write", _) => memory_changes::write(gate, context, call, args).await,

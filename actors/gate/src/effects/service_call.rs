@@ -37,7 +37,7 @@ pub(crate) async fn call(
         Ok(Err(error)) => return refused(error, reads),
         Err(fault) => return disconnected("credproxy", fault, reads),
     };
-    let execution = gate.catalogue.get(&call.tool).map(|capability| capability.execution.max_output_size);
+    let execution = gate.catalogue().get(&call.tool).map(|capability| capability.execution.max_output_size);
     let bound = execution.and_then(|bound| usize::try_from(bound).ok()).unwrap_or_default();
     let body = blocked_on::during("credproxy", read(Pull::of(&gate.credproxy, &mut head), bound)).await;
     from_stranger(show(&head, &body), text(args, "service"))

@@ -85,7 +85,7 @@ async fn save_block(
     if block.text.is_empty() {
         return Ok(block.withheld());
     }
-    let label = context.result_label(&gate.catalogue, RECALL_TOOL, class, Some(&label(&block)));
+    let label = context.result_label(&gate.catalogue(), RECALL_TOOL, class, Some(&label(&block)));
     if policy::passes(&gate.engine(), &context.session, Passage::Output, &label).is_err() {
         return Ok(withheld_by_policy(block).withheld());
     }
@@ -96,7 +96,7 @@ async fn save_block(
     event.hash = Some(Sha256::digest(text).into());
     event.label = Some(label.clone());
     gate.record(event).await?;
-    context.add_recalled(&gate.catalogue, RECALL_TOOL, &label, text);
+    context.add_recalled(&gate.catalogue(), RECALL_TOOL, &label, text);
     steps::save(gate, context, Step::Recalled { text: Text::clip(text), label }).await?;
     kit::fault_point!("gate.recall.kept");
     Ok(block.withheld())
@@ -152,7 +152,7 @@ async fn block_for_agent(
     let Judged { block, class, .. } =
         judge_block(gate, &subject(&session), &scope, BlockAsk { tokens, ..ask }).await?;
     let own = label(&block);
-    let label = context::result_label(&gate.catalogue, RECALL_TOOL, (class, Some(&own)), &session.label);
+    let label = context::result_label(&gate.catalogue(), RECALL_TOOL, (class, Some(&own)), &session.label);
     if block.text.is_empty() || policy::passes(&gate.engine(), &session, Passage::Output, &label).is_ok() {
         return Ok(block);
     }

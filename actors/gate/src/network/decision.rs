@@ -1,8 +1,8 @@
 //! The decision on a jail's requests to one place: policy under the labels of now, the agent's own list, and a person where policy
 //! asks. It is durable on the record before the first request goes out.
 
-use crate::network::question;
-use crate::network::session::{Outbound, Place};
+use crate::network::question::{self, Asking};
+use crate::network::session::{By, Outbound, Place};
 use crate::state::context::GateContext;
 use ipc_proto::Text;
 use ipc_proto::audit::{Action, Event, Result3};
@@ -25,6 +25,11 @@ pub(super) async fn decide(
     show: &Show,
 ) -> Result<(), NetworkError> {
     let verdict = judge(gate, outbound, place, label);
+    if let (By::Server(instance), false) = (&outbound.by, place.listed) {
+        record(gate, outbound, place, label, (Result3::Blocked, "not in the server's list")).await?;
+        let next = format!("the owner adds it to `network` in [mcp.{}]", instance.terms.server);
+        return Err(refused(place, "the server's list has no such place", &next));
+    }
     match verdict.decision {
         Decision::Deny => {
             record(gate, outbound, place, label, (Result3::Blocked, "policy")).await?;
@@ -35,7 +40,15 @@ pub(super) async fn decide(
         Decision::Ask if place.listed && !verdict.declassifies && !verdict.owner_only => {
             record(gate, outbound, place, label, (Result3::Success, "in the agent's list")).await
         }
-        Decision::Ask => question::ask(gate, outbound, place, &verdict, show).await,
+        Decision::Ask => match outbound.by {
+            By::Turn { turn, session, .. } => {
+                question::ask(gate, Asking { outbound, turn, session }, place, &verdict, show).await
+            }
+            // The call that told the server was judged by what leaves with it, and a person was asked then.
+            By::Server(_) => {
+                record(gate, outbound, place, label, (Result3::Success, "in the server's list")).await
+            }
+        },
     }
 }
 
@@ -43,7 +56,7 @@ pub(super) async fn decide(
 pub(super) fn judge(gate: &GateContext, outbound: &Outbound, place: &Place, label: &Label) -> Verdict {
     let (mut facts, arguments) = (outbound.facts.clone(), place.arguments());
     facts.label = label.clone();
-    policy::decide(&gate.engine(), &gate.catalogue, &facts, &Call { tool: TOOL, args: &arguments })
+    policy::decide(&gate.engine(), &gate.catalogue(), &facts, &Call { tool: TOOL, args: &arguments })
 }
 
 /// Puts a decision on the record.
@@ -58,7 +71,7 @@ pub(super) async fn record(
     (result, reason): (Result3, &str),
 ) -> Result<(), NetworkError> {
     let event = Event::new(Action::NetworkDecided, result).about(&place.subject());
-    let mut event = event.in_turn(outbound.session, outbound.turn).because(reason);
+    let mut event = outbound.mark(event).because(reason);
     event.label = Some(label.clone());
     gate.record(event).await.map(drop).map_err(|_| away(place, "audit"))
 }

@@ -7,7 +7,7 @@ use crate::network::session::{Outbound, Place};
 use crate::state::context::GateContext;
 use ipc_proto::approval::{Question, State};
 use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::ids::{ApprovalId, CallId};
+use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId};
 use ipc_proto::router::{self, RouterError, TurnEvent};
 use ipc_proto::runner_gate::{GateError, NetworkError};
 use ipc_proto::tool::ToolCall;
@@ -15,10 +15,18 @@ use ipc_proto::{List, Name, Text};
 use policy::Verdict;
 use serde_json::Value;
 
+/// The turn whose person is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) outbound: &'a Outbound,
+    pub(super) turn: TurnId,
+    pub(super) session: SessionId,
+}
+
 /// Asks, waits for the answer, and uses it.
 pub(super) async fn ask(
     gate: &GateContext,
-    outbound: &Outbound,
+    asking: Asking<'_>,
     place: &Place,
     verdict: &Verdict,
     show: &Show,
@@ -26,15 +34,15 @@ pub(super) async fn ask(
     let question = question_of(gate, place, verdict)
         .ok_or_else(|| refused(place, "the question cannot be shown whole", "use another host"))?;
     let mut event = Event::new(Action::ApprovalAsked, Result3::Success).about(&place.subject());
-    event = event.in_turn(outbound.session, outbound.turn);
+    event = event.in_turn(asking.session, asking.turn);
     (event.call, event.hash, event.label) =
         (Some(question.call), Some(question.hash), Some(question.label.clone()));
     gate.record(event).await.map_err(|_| away(place, "audit"))?;
-    keep(gate, outbound, place, &question).await?;
+    keep(gate, asking, place, &question).await?;
     show(shown(&question));
-    let state = answer(gate, outbound, place, question.id).await?;
+    let state = answer(gate, asking, place, question.id).await?;
     let (result, note) = match state {
-        State::Approved => use_up(gate, outbound, place, &question).await?,
+        State::Approved => use_up(gate, asking, place, &question).await?,
         State::Denied => (Result3::Blocked, "a person said no"),
         State::Expired => (Result3::Blocked, "nobody answered in time"),
         State::Void | State::Claimed | State::Pending => {
@@ -42,7 +50,7 @@ pub(super) async fn ask(
         }
     };
     show(TurnEvent::Answered { id: question.id, state, note: Text::clip(note) });
-    record(gate, outbound, place, &question.label, (result, note)).await?;
+    record(gate, asking.outbound, place, &question.label, (result, note)).await?;
     match result {
         Result3::Success => Ok(()),
         _ => Err(refused(place, note, "go on without it, or ask the person in the chat")),
@@ -60,12 +68,12 @@ fn question_of(gate: &GateContext, place: &Place, verdict: &Verdict) -> Option<Q
 
 async fn keep(
     gate: &GateContext,
-    outbound: &Outbound,
+    asking: Asking<'_>,
     place: &Place,
     question: &Question,
 ) -> Result<(), NetworkError> {
     let asked = gate.router.call(&router::method::ask, |router, rpc| {
-        let (turn, question) = (outbound.turn, question.clone());
+        let (turn, question) = (asking.turn, question.clone());
         async move { router.ask(rpc, turn, question).await }
     });
     match asked.await {
@@ -93,12 +101,12 @@ fn shown(question: &Question) -> TurnEvent {
 /// Waits until the question is settled.
 async fn answer(
     gate: &GateContext,
-    outbound: &Outbound,
+    asking: Asking<'_>,
     place: &Place,
     id: ApprovalId,
 ) -> Result<State, NetworkError> {
     loop {
-        match approval::first_answer(gate, outbound.turn, List::clip([id])).await {
+        match approval::first_answer(gate, asking.turn, List::clip([id])).await {
             Ok(Some((_, state))) => return Ok(state),
             Ok(None) => {}
             Err(GateError::Down(process)) => return Err(away(place, &process)),
@@ -110,11 +118,11 @@ async fn answer(
 /// Uses an approval up: it holds for this turn alone.
 async fn use_up(
     gate: &GateContext,
-    outbound: &Outbound,
+    asking: Asking<'_>,
     place: &Place,
     question: &Question,
 ) -> Result<(Result3, &'static str), NetworkError> {
-    let (turn, id, call) = (outbound.turn, question.id, question.call);
+    let (turn, id, call) = (asking.turn, question.id, question.call);
     let claimed = gate
         .router
         .call(&router::method::claim, |router, rpc| async move { router.claim(rpc, turn, id, call).await });
@@ -128,7 +136,7 @@ async fn use_up(
     }
     if question.declassifies {
         let event = Event::new(Action::Declassified, Result3::Success).about(&place.subject());
-        let mut event = event.in_turn(outbound.session, outbound.turn);
+        let mut event = event.in_turn(asking.session, asking.turn);
         event.hash = Some(question.hash);
         gate.record(event).await.map_err(|_| away(place, "audit"))?;
     }

@@ -3,10 +3,12 @@
 
 use crate::network::bounds::{Bounds, HELD_IN_ALL, bound};
 use crate::network::decision::{self, Show, away, refused};
-use crate::network::session::{Outbound, Place};
+use crate::network::session::{By, Outbound, Place};
+use crate::network::{secret, service};
 use crate::state::context::GateContext;
 use crate::turn::labels;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::credproxy::Reply;
 use ipc_proto::dialer::Host;
 use ipc_proto::egress::{self, EgressError, Head, Piece, ReplyId, Request};
 use ipc_proto::label::Label;
@@ -37,6 +39,9 @@ struct State {
     bounds: RefCell<Bounds>,
     replies: RefCell<HashMap<ReplyId, Open>>,
     used: RefCell<HashMap<Place, Used>>,
+    /// The replies that credproxy has, and how many there were.
+    of_services: RefCell<HashMap<ReplyId, Reply>>,
+    numbered: Cell<u64>,
 }
 
 /// The decision on a place, made or under way, and the label that it was made for.
@@ -88,6 +93,8 @@ impl Network {
             bounds: RefCell::default(),
             replies: RefCell::default(),
             used: RefCell::default(),
+            of_services: RefCell::default(),
+            numbered: Cell::default(),
         }))
     }
 
@@ -107,12 +114,18 @@ impl Network {
         if !is_canonical(&request) {
             return Err(NetworkError::Egress(EgressError::BadRequest(Name::clip("host"))));
         }
+        let keyed = secret::keyed(&self.0.gate.settings.services, outbound.agent(), &request);
+        let keyed = keyed.map_err(|(rule, next)| refused(&place, &rule, &next))?;
+        let place = match &keyed {
+            Some(keyed) => place.with_secret(keyed.service.clone()),
+            None => place,
+        };
         let held = self.hold(request.body.len())?;
         let label = self.label(&outbound, &place).await?;
         self.stand(&outbound, &place, label).await?;
         if holds(&request, &outbound.facts.canary) {
             let event = Event::new(Action::CanaryLeaked, Result3::Blocked).about(&place.subject());
-            let event = event.in_turn(outbound.session, outbound.turn);
+            let event = outbound.mark(event);
             self.0.gate.record(event).await.map_err(|_| away(&place, "audit"))?;
             return Err(refused(
                 &place,
@@ -122,7 +135,12 @@ impl Network {
         }
         let sent = request.body.len();
         self.0.bounds.borrow_mut().send(sent)?;
-        let replied = self.send(request).await;
+        let replied = match keyed {
+            Some(keyed) => {
+                service::send(&self.0.gate, &place, &keyed.request).await.map(|sent| self.numbered(sent))
+            }
+            None => self.send(&outbound, &place, request).await,
+        };
         drop(held);
         self.count(place, sent, replied)
     }
@@ -183,6 +201,7 @@ impl Network {
     }
 
     fn let_go(&self, reply: ReplyId) {
+        self.0.of_services.borrow_mut().remove(&reply);
         if self.0.replies.borrow_mut().remove(&reply).is_some() {
             self.0.bounds.borrow_mut().end();
         }
@@ -197,14 +216,10 @@ impl Network {
         if !self.0.replies.borrow().contains_key(&reply) {
             return Err(NetworkError::Egress(EgressError::NoReply));
         }
-        let piece = self
-            .0
-            .gate
-            .egress
-            .call(&egress::method::next, |egress, rpc| async move { egress.next(rpc, reply).await });
-        let piece = flat(piece.await).inspect_err(|_| self.let_go(reply))?;
+        let known = self.of_service(reply);
+        let piece = self.piece(reply).await.inspect_err(|_| self.let_go(reply))?;
         if let Err(error) = self.receive(reply, &piece) {
-            self.close_at_egress(reply).await;
+            self.close_outside(reply, known).await;
             return Err(error);
         }
         Ok(piece)
@@ -213,12 +228,35 @@ impl Network {
     /// Lets a reply go.
     pub(crate) async fn close(&self, reply: ReplyId) {
         if self.0.replies.borrow().contains_key(&reply) {
+            let known = self.of_service(reply);
             self.let_go(reply);
-            self.close_at_egress(reply).await;
+            self.close_outside(reply, known).await;
         }
     }
 
-    async fn close_at_egress(&self, reply: ReplyId) {
+    /// The next piece, from where the reply is.
+    async fn piece(&self, reply: ReplyId) -> Result<Piece, NetworkError> {
+        let gate = &self.0.gate;
+        if let Some(known) = self.of_service(reply) {
+            let place = self.0.replies.borrow().get(&reply).map(|open| open.place.clone());
+            let place = place.ok_or(NetworkError::Egress(EgressError::NoReply))?;
+            return service::next(gate, &place, known).await;
+        }
+        let piece = gate
+            .egress
+            .call(&egress::method::next, |egress, rpc| async move { egress.next(rpc, reply).await });
+        flat(piece.await)
+    }
+
+    /// Credproxy's number of a reply that it has.
+    fn of_service(&self, reply: ReplyId) -> Option<Reply> {
+        self.0.of_services.borrow().get(&reply).copied()
+    }
+
+    async fn close_outside(&self, reply: ReplyId, known: Option<Reply>) {
+        if let Some(known) = known {
+            return service::close(&self.0.gate, known).await;
+        }
         let closed = self
             .0
             .gate
@@ -239,8 +277,7 @@ impl Network {
         let used = std::mem::take(&mut *self.0.used.borrow_mut());
         for (place, Used { requests, sent, received }) in used {
             let event = Event::new(Action::NetworkUsed, Result3::Success).about(&place.subject());
-            let mut event = event.in_turn(outbound.session, outbound.turn);
-            event = event.because(&format!("{requests} requests, {sent} bytes sent"));
+            let mut event = outbound.mark(event).because(&format!("{requests} requests, {sent} bytes sent"));
             event.bytes = received;
             if self.0.gate.record(event).await.is_err() {
                 tracing::warn!("the requests of a turn could not be counted on the record");
@@ -248,7 +285,11 @@ impl Network {
         }
     }
 
-    async fn send(&self, request: Request) -> Result<Head, NetworkError> {
+    async fn send(&self, outbound: &Outbound, place: &Place, request: Request) -> Result<Head, NetworkError> {
+        if let Some(service) = outbound.service(&self.0.gate) {
+            let sent = service::request(&self.0.gate, service, place, &request).await?;
+            return Ok(self.numbered(sent));
+        }
         let scope = self.0.scope;
         let sent = self.0.gate.egress.call(&egress::method::request, |egress, rpc| {
             let request = request.clone();
@@ -257,9 +298,24 @@ impl Network {
         flat(sent.await)
     }
 
+    /// The head of a reply that credproxy has, under a number of its own.
+    fn numbered(&self, (reply, head): (Reply, Head)) -> Head {
+        // Egress's own numbers are lower.
+        let number = self.0.numbered.get() + 1;
+        self.0.numbered.set(number);
+        let id = ReplyId(number | 1 << 63);
+        self.0.of_services.borrow_mut().insert(id, reply);
+        Head { reply: id, ..head }
+    }
+
     /// The label that holds now.
     async fn label(&self, outbound: &Outbound, place: &Place) -> Result<Label, NetworkError> {
-        let label = labels::now(&self.0.gate, outbound.turn).await.ok_or_else(|| away(place, "router"))?;
+        let label = match &outbound.by {
+            By::Turn { turn, .. } => {
+                labels::now(&self.0.gate, *turn).await.ok_or_else(|| away(place, "router"))?
+            }
+            By::Server(instance) => instance.label(),
+        };
         Ok(outbound.facts.label.join(&label))
     }
 
@@ -294,7 +350,10 @@ impl Network {
     }
 
     fn no_network(&self, request: &Request) -> NetworkError {
-        let agent = self.0.outbound.borrow().as_ref().map(|outbound| outbound.agent.to_string());
+        let agent = self.0.outbound.borrow().as_ref().and_then(|outbound| match &outbound.by {
+            By::Turn { agent, .. } => Some(agent.to_string()),
+            By::Server(_) => None,
+        });
         NetworkError::Refused {
             host: Text::clip(&format!("{}:{}", request.origin.host, request.origin.port)),
             rule: Text::clip("the agent's jails have no network"),

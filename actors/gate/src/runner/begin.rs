@@ -29,7 +29,7 @@ pub(crate) async fn begin(
     let heartbeat = Heartbeat::start(gate, turn, replaced, blocked_on);
     let mut events = EventSender::begin(gate, turn).await?;
     events.send(gate, [TurnEvent::Started { attempt: context.turn.attempt }]).await?;
-    let replayed = replay::replay(&gate.catalogue, &mut context);
+    let replayed = replay::replay(&gate.catalogue(), &mut context);
     for released in &replayed.unknown {
         let output = CallOutput::plain(replay::unknown(released));
         result::accept(gate, &mut context, released, output).await?;

@@ -29,7 +29,7 @@ type Port<T> = RpcReplyPort<Result<T, GateError>>;
 
 /// A request of a runner.
 pub(crate) enum Message {
-    /// Returns the work, and the rights of a program in the jail that asks models by itself.
+    /// Returns the work, and the rights of programs in the jail that ask models by themselves or have a way out.
     Work(Port<(Work, Option<Rights>)>),
     StartCompletion(String, Vec<ModelMessage>, Port<List<ModelMessage, STEERING_MESSAGES>>),
     PollCompletion(Port<CompletionState>),
@@ -52,9 +52,10 @@ pub(crate) enum Message {
     Finish(Ending, Usage, Option<GateError>, Port<()>),
 }
 
-/// The turn of a program that asks models and the network by itself, as it was when its work was given out.
+/// The turn of programs that ask models or the network by themselves, as it was when its work was given out.
 pub(crate) struct Rights {
-    pub(crate) requester: Requester,
+    /// None where programs ask no models.
+    pub(crate) requester: Option<Requester>,
     pub(crate) outbound: Outbound,
 }
 
@@ -145,8 +146,9 @@ impl State {
         }
         let (active, work) = begun?;
         let context = &active.attempt.context;
-        let rights = context.runs_program().then(|| Rights {
-            requester: Requester::of(context),
+        let runs = context.runs_program();
+        let rights = (runs || context.has_way_out()).then(|| Rights {
+            requester: runs.then(|| Requester::of(context)),
             outbound: Outbound::of(&self.gate, context),
         });
         self.active = Some(active);

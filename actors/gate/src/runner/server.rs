@@ -1,8 +1,9 @@
 //! The interface of runners: each call goes to its connection's actor, or to the program that it runs.
 
-use crate::network::Network;
+use crate::network::{Network, Outbound};
 use crate::passthrough::program::Program;
 use crate::runner::connection::{Connection, Message, Rights};
+use crate::runner::server_jail::ServerJail;
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
@@ -14,7 +15,7 @@ use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, Strea
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
 use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, NetworkError, RunnerGate, Work};
 use ipc_proto::tool::ToolResult;
-use ipc_proto::{Blob, List, Text};
+use ipc_proto::{Blob, List, Text, mcp};
 use kit::Edge;
 use ractor::{Actor, ActorRef, RpcReplyPort};
 use std::rc::Rc;
@@ -29,18 +30,27 @@ pub(crate) async fn serve_runner(gate: GateContext, turn: TurnId, edge: Edge) {
         return;
     };
     let followers = connection.clone();
-    let network =
-        Network::new(gate, Rc::new(move |event| drop(followers.cast(Message::Event(Box::new(event))))));
+    let instance = gate.mcp.launcher.by_id(turn.bytes());
+    let jail = ServerJail::new(gate.clone(), instance.clone());
+    let network = Network::new(
+        gate.clone(),
+        Rc::new(move |event| drop(followers.cast(Message::Event(Box::new(event))))),
+    );
+    if let Some(outbound) = instance.and_then(|instance| Outbound::of_server(&gate, instance)) {
+        network.begin(outbound);
+    }
     let runner = Runner {
         connection: connection.clone(),
         program: program.clone(),
         network: network.clone(),
+        jail: jail.clone(),
         blocked_on,
     };
     edge.serve(runner_gate::FRAME_BOUND, runner.serve()).await;
     connection.stop(None);
     program.end_all().await;
     network.end_all().await;
+    jail.gone();
     drop(ended.await);
 }
 
@@ -51,6 +61,8 @@ struct Runner {
     program: Program,
     /// The way out of its jail.
     network: Network,
+    /// The server of its jail.
+    jail: ServerJail,
     /// The processes that its turn waits for.
     blocked_on: BlockedOn,
 }
@@ -70,7 +82,9 @@ impl RunnerGate for Runner {
     async fn work(self, _: Context) -> Result<Work, GateError> {
         let (work, rights) = self.ask(Message::Work).await?;
         if let Some(Rights { requester, outbound }) = rights {
-            self.program.begin(requester);
+            if let Some(requester) = requester {
+                self.program.begin(requester);
+            }
             self.network.begin(outbound);
         }
         Ok(work)
@@ -153,6 +167,22 @@ impl RunnerGate for Runner {
 
     async fn net_close(self, _: Context, reply: ReplyId) {
         self.network.close(reply).await;
+    }
+
+    async fn server_terms(self, _: Context) -> Result<mcp::Terms, GateError> {
+        self.jail.terms()
+    }
+
+    async fn server_report(self, _: Context, report: mcp::Report) -> Result<(), GateError> {
+        self.jail.report(report).await
+    }
+
+    async fn server_next(self, _: Context) -> Result<Option<mcp::Request>, GateError> {
+        self.jail.next().await
+    }
+
+    async fn server_reply(self, _: Context, id: u64, reply: mcp::Reply) -> Result<(), GateError> {
+        self.jail.reply(id, reply)
     }
 
     async fn engine(self, _: Context, events: List<EngineEvent, 64>) -> Result<(), GateError> {

@@ -15,6 +15,7 @@ fn service(at: Option<At>) -> Service {
         agents: vec!["default".to_owned()],
         description: "Mail".to_owned(),
         idempotency_header: Some("Idempotency-Key".to_owned()),
+        variable: None,
     }
 }
 

@@ -5,6 +5,7 @@ use crate::state::blocked_on;
 use crate::state::callers::Callers;
 use crate::state::deferred_audit::DeferredAudit;
 use crate::state::errors::down;
+use crate::state::mcp::{self, Mcp};
 use crate::state::policy_files::Policies;
 use crate::state::quota::Quotas;
 use crate::state::rates::Rates;
@@ -37,6 +38,7 @@ pub(crate) struct Opened {
     pub(crate) config: config::Gate,
     pub(crate) catalogue: Catalogue,
     pub(crate) policies: Policies,
+    pub(crate) mcp: mcp::Opened,
 }
 
 /// The sections `[web]`, `[policy]` and `[service.NAME]`, and how memory is searched.
@@ -79,8 +81,8 @@ pub(crate) struct GateState {
     pub(crate) recorder: DeferredAudit,
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) settings: Settings,
-    /// The capabilities of all tools.
-    pub(crate) catalogue: Catalogue,
+    /// The servers of the Model Context Protocol.
+    pub(crate) mcp: Mcp,
     /// The policy files. One change is made at a time.
     pub(crate) policies: tokio::sync::Mutex<Policies>,
     /// The policy engine. A decision never waits for a change.
@@ -124,7 +126,7 @@ impl GateContext {
                 egress_private_hosts: opened.config.egress_private_hosts,
                 time_zone: TimeZone::get(&opened.config.time_zone).unwrap_or(TimeZone::UTC),
             },
-            catalogue: opened.catalogue,
+            mcp: Mcp::new(opened.mcp, opened.catalogue, host.supervisor()),
             engine: RwLock::new(opened.policies.engine()),
             policies: tokio::sync::Mutex::new(opened.policies),
             quotas: Mutex::default(),
@@ -136,6 +138,11 @@ impl GateContext {
             runners: Runners::default(),
             bodies_of_jails: AtomicU64::default(),
         }))
+    }
+
+    /// The capabilities of all tools now.
+    pub(crate) fn catalogue(&self) -> Arc<Catalogue> {
+        self.mcp.catalogue()
     }
 
     /// The policy engine now.

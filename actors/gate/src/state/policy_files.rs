@@ -2,13 +2,14 @@
 //! This touches the gate's own folder and nothing else. If a file is no longer valid, after an upgrade or an edit by hand, the
 //! gate must not become more lenient: then every call is refused until the files are mended.
 
+use crate::state::durable_file;
 use ipc_proto::gate::{POLICIES, POLICY_BOUND, PolicyError, PolicyInfo, PolicySet};
 use ipc_proto::{List, Name, Text};
 use kit::OpenFault;
 use policy::{Engine, Invalid};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -115,7 +116,10 @@ impl Policies {
     /// The folder could not be written; nothing has changed.
     pub(crate) fn apply(&mut self, change: Change) -> io::Result<()> {
         match &change.text {
-            Some(text) => write(&self.folder, &change.name, text)?,
+            Some(text) => {
+                let name = format!("{}.{ENDING}", change.name);
+                durable_file::replace(&self.folder, &name, text.as_bytes())?;
+            }
             None => {
                 fs::remove_file(path(&self.folder, &change.name))?;
                 File::open(&self.folder)?.sync_all()?;
@@ -171,16 +175,6 @@ fn read_all(folder: &Path) -> io::Result<BTreeMap<String, String>> {
         files.insert(name, text);
     }
     Ok(files)
-}
-
-/// Replaces a file. A reader sees the old one or the new one, and so it is after a crash.
-fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    let fresh = folder.join(format!("{name}.new"));
-    let mut file = File::create(&fresh)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&fresh, path(folder, name))?;
-    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::model::budget::Patience;
 use crate::state::context::GateContext;
+use crate::state::mcp::is_foreign;
 use crate::turn::calls::CallLog;
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::approval::Grant;
@@ -11,6 +12,7 @@ use ipc_proto::engine::Engine;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{IMAGE_TOKENS, Payer, Per, Role, Usage};
 use ipc_proto::router::{Task, Turn, TurnEvent};
+use ipc_proto::tool::TOOLS;
 use ipc_proto::{Name, Text};
 use policy::{Catalogue, Session};
 use std::collections::HashSet;
@@ -67,6 +69,10 @@ impl TurnContext {
     pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
         // A file goes to a conversation, so there has to be one.
         agent.tools.retain(|tool| turn.by_channel || tool != SEND_FILE);
+        if agent.engine.is_none() {
+            let room = TOOLS.saturating_sub(agent.tools.len());
+            agent.tools.extend(gate.mcp.granted(&turn.agent).into_iter().take(room));
+        }
         let id = turn.session.to_string();
         let mut session = new_session(gate, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
@@ -143,6 +149,11 @@ impl TurnContext {
     /// Returns true if a program in the jail asks models by itself: a person's own, or an engine.
     pub(crate) fn runs_program(&self) -> bool {
         self.engine().is_some() || matches!(self.turn.task, Task::Run(_))
+    }
+
+    /// Returns true if programs in the jail have a way out. Putting and getting files starts none.
+    pub(crate) fn has_way_out(&self) -> bool {
+        self.agent.network.is_some() && !matches!(self.turn.task, Task::Put { .. } | Task::Get { .. })
     }
 
     /// Adds a reply. The model knows everything in the session, so the reply has the session's label.
@@ -282,7 +293,8 @@ fn is_jailed(tool: &str) -> bool {
 
 /// Returns true if the tool may have put something that the session knows into the workspace.
 fn changes_workspace(tool: &str) -> bool {
-    is_jailed(tool) && !toolset::jail_tools::READERS.contains(&tool)
+    // A server may be shown the workspace.
+    is_foreign(tool) || is_jailed(tool) && !toolset::jail_tools::READERS.contains(&tool)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::turn::context::{KnownTexts, TurnContext};
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::config::{Agent, AgentLimits};
 use ipc_proto::content::Content;
-use ipc_proto::ids::{SessionId, TurnId, UserId};
+use ipc_proto::ids::{SessionId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{Step, Task, Turn};
 use ipc_proto::{List, Name};
@@ -40,6 +40,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         unthought: 0,
         session_label: Label::bottom(),
         workspace_label: Label::bottom(),
+        workspace: WorkspaceId::random(),
         attached: false,
         grants: List::default(),
         attempt: 2,

@@ -25,8 +25,9 @@ pub(crate) fn work_of(
     // Memories come right before the message, so that a provider's cache of the conversation's beginning stays valid.
     let recalled = context.recalled.as_deref().map(|text| Message::text(Role::User, text));
     let message = Message::text(Role::User, &context.turn.content.plain());
+    let catalogue = gate.catalogue();
     let bound = |tool: &String| {
-        let capability = gate.catalogue.get(tool)?;
+        let capability = catalogue.get(tool)?;
         Some((Name::clip(tool), capability.execution.timeout))
     };
     Work {
@@ -40,7 +41,8 @@ pub(crate) fn work_of(
         tool_ms: List::clip(context.agent.tools.iter().filter_map(bound)),
         engine,
         files: context.turn.files.clone(),
-        network: context.agent.network.is_some() && context.runs_program(),
+        network: context.has_way_out(),
+        placeholders: List::clip(services::variables(&gate.settings.services, &context.turn.agent)),
     }
 }
 
@@ -80,19 +82,29 @@ pub(crate) async fn engine_of(
     Ok(Some(Box::new(engine::Work { engine: engine.clone(), kept: saved, history, recalled })))
 }
 
+/// The description of a tool, which says that there is no network only where there is none.
+fn description(context: &TurnContext, spec: &toolset::ToolSpec) -> String {
+    if context.has_way_out() {
+        return spec.description.replace("no network", "a network by the HTTP proxy of its environment");
+    }
+    spec.description.to_owned()
+}
+
 /// The tools that this agent has.
 pub(crate) fn tools(gate: &GateContext, context: &TurnContext) -> ToolList {
     let specs =
         toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
-    List::clip(specs.map(|spec| ToolSpec {
+    let own = specs.map(|spec| ToolSpec {
         name: Name::clip(spec.name),
         description: Text::clip(&services::described(
             &gate.settings.services,
             &context.turn.agent,
             spec.name,
-            spec.description,
+            &description(context, &spec),
         )),
         schema: Text::clip(&spec.schema.to_string()),
         in_jail: spec.in_jail,
-    }))
+    });
+    let foreign = context.agent.tools.iter().filter_map(|tool| gate.mcp.spec(tool));
+    List::clip(own.chain(foreign))
 }

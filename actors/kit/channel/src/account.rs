@@ -4,9 +4,10 @@ use crate::pacer::Pacer;
 use crate::platform::Platform;
 use ipc_proto::channel::{ChannelError, Conversation};
 use ipc_proto::config::Streaming;
+use ipc_proto::credproxy::CredproxyClient;
 use ipc_proto::router::RouterClient;
 use ipc_proto::{Fault, Name, Text};
-use kit::Link;
+use kit::{Host, Link};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct Account<P> {
     pub platform: P,
     /// The link to router.
     pub router: Link<RouterClient>,
+    /// The link to credproxy, by which everything goes out.
+    pub way: Link<CredproxyClient>,
     /// How an answer is shown while it comes.
     pub streaming: Streaming,
     /// True if the account is shown as typing.
@@ -44,15 +47,10 @@ pub struct Account<P> {
 
 impl<P: Platform> Account<P> {
     /// An account of this name.
-    pub fn new(
-        name: Name,
-        platform: P,
-        router: Link<RouterClient>,
-        streaming: Streaming,
-        typing: bool,
-    ) -> Self {
+    pub fn new(name: Name, platform: P, host: &Host, streaming: Streaming, typing: bool) -> Self {
         let pacer = Pacer::new(P::FACTS.cadence);
-        Self { name, platform, router, streaming, typing, pacer, shown: RefCell::default() }
+        let (router, way) = (host.link(), host.link());
+        Self { name, platform, router, way, streaming, typing, pacer, shown: RefCell::default() }
     }
 
     /// Notes how far the answer to a message is.

@@ -1,23 +1,22 @@
-//! Delivering: work claimed from router, plans stored before their first piece, and each piece sent and its outcome stored.
+//! Delivering: work claimed from router, plans stored before their first piece, and each piece taken when it can be sent, sent, and
+//! its outcome stored.
 
-use crate::account::{Account, Shown, flat, pause};
+use crate::account::{Account, Refused, Shown, flat, pause};
+use crate::holding::{Grip, Holding};
 use crate::parse::Links;
 use crate::plan::plan;
 use crate::platform::{Found, Platform};
 use ipc_proto::channel::{
-    Answer, Body, Claim, FINDINGS, Finding, HOLDING, Outcome, PIECES, Piece, PieceId, Work, WorkBatch,
+    Answer, Body, ChannelError, Claim, Due, FINDINGS, Finding, HOLDING, Outcome, PIECES, Piece, PieceId,
+    Work, WorkBatch,
 };
 use ipc_proto::router::method;
 use ipc_proto::{Blob, List, Text};
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// The pause while as many pieces are held as may be, or an outcome is not stored yet.
 const PAUSE: Duration = Duration::from_millis(200);
-
-type Holding = Rc<RefCell<BTreeSet<PieceId>>>;
 
 /// Delivers for an account, for ever. A conversation that waits delays no other.
 pub(crate) async fn deliver<P: Platform>(account: Rc<Account<P>>) {
@@ -27,14 +26,14 @@ pub(crate) async fn deliver<P: Platform>(account: Rc<Account<P>>) {
     };
     let holding = Holding::default();
     loop {
-        if holding.borrow().len() >= HOLDING {
+        if holding.pieces().len() >= HOLDING {
             tokio::time::sleep(PAUSE).await;
             continue;
         }
         match claim(&account, life, &holding).await {
             Ok(batch) => {
                 for work in batch {
-                    begin(&account, &holding, work).await;
+                    begin(&account, &holding, life, work).await;
                 }
             }
             Err(wait) => tokio::time::sleep(wait).await,
@@ -47,7 +46,7 @@ async fn claim<P: Platform>(
     life: u64,
     holding: &Holding,
 ) -> Result<WorkBatch, Duration> {
-    let held = List::<PieceId, HOLDING>::clip(holding.borrow().iter().copied());
+    let held = List::<PieceId, HOLDING>::clip(holding.pieces());
     let claimed = account.router.call(&method::channel_claim, |router, context| {
         let (name, held) = (account.name.clone(), held.clone());
         async move { router.channel_claim(context, name, life, held).await }
@@ -55,19 +54,18 @@ async fn claim<P: Platform>(
     flat(claimed.await).map_err(|refused| pause(&refused))
 }
 
-async fn begin<P: Platform>(account: &Rc<Account<P>>, holding: &Holding, work: Work) {
+async fn begin<P: Platform>(account: &Rc<Account<P>>, holding: &Holding, life: u64, work: Work) {
     match work {
         Work::Plan(answer) => store_plan(account, &answer).await,
         Work::Check(number) => drop(tokio::task::spawn_local(check(Rc::clone(account), number))),
-        Work::Send(claim) => take(account, holding, claim, false),
-        Work::Find(claim) => take(account, holding, claim, true),
-    }
-}
-
-/// Takes a piece into this process's hands. One that may have been sent before is looked for first.
-fn take<P: Platform>(account: &Rc<Account<P>>, holding: &Holding, claim: Claim, before: bool) {
-    if holding.borrow_mut().insert(claim.piece) {
-        drop(tokio::task::spawn_local(send(Rc::clone(account), Rc::clone(holding), claim, before)));
+        Work::Send(due) => {
+            let grip = holding.grip(due.piece);
+            drop(tokio::task::spawn_local(send(Rc::clone(account), grip, life, due)));
+        }
+        Work::Find(claim) => {
+            let grip = holding.grip(claim.piece);
+            drop(tokio::task::spawn_local(look(Rc::clone(account), grip, claim)));
+        }
     }
 }
 
@@ -112,21 +110,62 @@ fn pieces<P: Platform>(platform: &P, answer: &Answer) -> List<Piece, PIECES> {
     List::clip(texts.chain(file))
 }
 
-/// Sends a piece and stores its outcome; until then it is held.
-async fn send<P: Platform>(account: Rc<Account<P>>, holding: Holding, mut claim: Claim, before: bool) {
-    let permit = account.pacer.permit(&claim.conversation).await;
-    if let Some(message) = claim.reply_to.as_ref().filter(|_| claim.piece.number == 0) {
-        // A preview that was sent while this was claimed is replaced as well.
-        if let (None, Some(Shown::Preview(id))) = (&claim.edits, account.shown(&claim.conversation, message))
-        {
-            claim.edits = Some(id);
+/// Sends a piece once it may go, and stores its outcome. It is taken at the last moment: what waits for the conversation's pace, or for
+/// the way out, is known not to have been sent.
+async fn send<P: Platform>(account: Rc<Account<P>>, grip: Grip, life: u64, due: Due) {
+    let _alone = grip.alone().await;
+    let permit = account.pacer.permit(&due.conversation).await;
+    while !account.way.ready().await {}
+    let preview = match due.reply_to.as_ref().and_then(|to| account.shown(&due.conversation, to)) {
+        // A preview of which router does not know yet is replaced as well.
+        Some(Shown::Preview(id)) => Some(id),
+        Some(Shown::Answer) | None => None,
+    };
+    let claim = match take(&account, life, due.piece, preview).await {
+        Ok(claim) => claim,
+        Err(refused) => {
+            tracing::debug!(channel = %account.name, delivery = %due.piece.delivery, ?refused, "not to be sent now");
+            return permit.leave();
         }
+    };
+    note_answer(&account, &claim);
+    let outcome = account.platform.put(&claim).await;
+    drop(permit);
+    settle(&account, &claim, outcome).await;
+}
+
+async fn take<P: Platform>(
+    account: &Account<P>,
+    life: u64,
+    piece: PieceId,
+    preview: Option<Text<128>>,
+) -> Result<Claim, Refused> {
+    let taken = account.router.call(&method::channel_take, |router, context| {
+        let (name, preview) = (account.name.clone(), preview.clone());
+        async move { router.channel_take(context, name, life, piece, preview).await }
+    });
+    flat(taken.await)
+}
+
+/// Looks for a piece that may have been sent by an earlier life of this process.
+async fn look<P: Platform>(account: Rc<Account<P>>, grip: Grip, claim: Claim) {
+    let _alone = grip.alone().await;
+    drop(account.pacer.permit(&claim.conversation).await);
+    note_answer(&account, &claim);
+    settle(&account, &claim, Outcome::Unknown).await;
+}
+
+/// No preview of the answer is shown from now on.
+fn note_answer<P: Platform>(account: &Account<P>, claim: &Claim) {
+    if let Some(message) = claim.reply_to.as_ref() {
         account.note(&claim.conversation, message, Shown::Answer);
     }
-    let mut outcome = if before { Outcome::Unknown } else { account.platform.put(&claim).await };
-    drop(permit);
+}
+
+/// Stores the outcome of a piece. One that is unknown is looked for first.
+async fn settle<P: Platform>(account: &Account<P>, claim: &Claim, mut outcome: Outcome) {
     if outcome == Outcome::Unknown {
-        outcome = match account.platform.find(&claim).await {
+        outcome = match account.platform.find(claim).await {
             Found::Sent(id) => Outcome::Sent { id },
             Found::Missing => Outcome::Unsent { after_ms: 0 },
             Found::Cannot => Outcome::Unknown,
@@ -138,9 +177,8 @@ async fn send<P: Platform>(account: Rc<Account<P>>, holding: Holding, mut claim:
             async move { router.channel_done(context, name, claim.piece, outcome).await }
         });
         match flat(stored.await) {
-            Ok(()) | Err(Ok(ipc_proto::channel::ChannelError::NoDelivery)) => break,
+            Ok(()) | Err(Ok(ChannelError::NoDelivery)) => break,
             Err(refused) => tokio::time::sleep(pause(&refused)).await,
         }
     }
-    holding.borrow_mut().remove(&claim.piece);
 }

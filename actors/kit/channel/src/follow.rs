@@ -220,6 +220,9 @@ async fn show<P: Platform>(
     let planned = plan(text, &P::FACTS, Links::AsCode { except: &[] });
     let Some(part) = planned.parts.into_iter().next() else { return Some(way) };
     let piece = account.platform.piece(part);
+    if account.shown(conversation, message).is_none() && !may_preview(account, turn).await {
+        return Some(way);
+    }
     let permit = account.pacer.permit(conversation).await;
     let before = match account.shown(conversation, message) {
         Some(Shown::Answer) => return None,
@@ -239,6 +242,16 @@ async fn show<P: Platform>(
         async move { router.channel_preview(context, name, turn, id).await }
     });
     flat(stored.await).is_ok().then_some(Way::Edits)
+}
+
+/// Returns true if a first preview of a turn may be sent. It becomes the answer, so it stands behind everything that was to be sent
+/// before.
+async fn may_preview<P: Platform>(account: &Account<P>, turn: TurnId) -> bool {
+    let may = account.router.call(&method::channel_may_show, |router, context| {
+        let name = account.name.clone();
+        async move { router.channel_may_show(context, name, turn).await }
+    });
+    flat(may.await).unwrap_or_default()
 }
 
 /// The number of a turn's draft: 31 bits of its random id, and never 0.

@@ -15,6 +15,7 @@ mod fetch;
 mod files;
 mod follow;
 mod form;
+mod holding;
 mod hooks;
 mod lost;
 mod media_type;

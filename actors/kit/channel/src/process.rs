@@ -28,7 +28,7 @@ impl<P: Platform> Actor for Process<P> {
         for (name, account) in config.accounts {
             let name = Name::clip(&name);
             let platform = P::make(Api::new(host.link(), name.clone()), &account, &host);
-            let shared = Account::new(name, platform, host.link(), account.streaming, account.typing);
+            let shared = Account::new(name, platform, &host, account.streaming, account.typing);
             let shared = Rc::new(shared);
             drop(tokio::task::spawn_local(resume(Rc::clone(&shared))));
             drop(tokio::task::spawn_local(deliver(Rc::clone(&shared))));

@@ -3,12 +3,12 @@
 use crate::channel_testing::FindingsPort;
 use crate::port::ChannelPort;
 use crate::state::RouterState;
-use crate::state::channels::Claim;
+use crate::state::channels::Claim as Waiting;
 use crate::state::subscribers::FollowPort;
 use ipc_proto::channel::{
-    ACCOUNTS, Admitted, BATCH, Batch, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, FilePart,
-    Finding, GroupRule, Inbound, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece, PieceId,
-    Press, PressAnswer, Report,
+    ACCOUNTS, Admitted, BATCH, Batch, ChannelInfo, ChannelView, Claim, DeliveryId, DeliveryInfo, FINDINGS,
+    FilePart, Finding, GroupRule, Inbound, LinkCode, LiveTurn, Opened, Outcome, PIECES, PairingInfo, Piece,
+    PieceId, Press, PressAnswer, Report,
 };
 use ipc_proto::config::UserRole;
 use ipc_proto::ids::{MessageId, TurnId, UserId};
@@ -22,10 +22,12 @@ pub(crate) enum PlatformRequest {
     Accept { batch: Batch, reply: ChannelPort<List<Admitted, BATCH>> },
     Wants { messages: List<Inbound, BATCH>, reply: ChannelPort<List<bool, BATCH>> },
     File { part: FilePart, reply: ChannelPort<Option<[u8; 32]>> },
-    Claim { claim: Claim },
+    Claim { claim: Waiting },
     Plan { delivery: DeliveryId, pieces: List<Piece, PIECES>, reply: ChannelPort<()> },
+    Take { life: u64, piece: PieceId, preview: Option<Text<128>>, reply: ChannelPort<Claim> },
     Done { piece: PieceId, outcome: Outcome, reply: ChannelPort<()> },
     Turns { reply: ChannelPort<List<LiveTurn, 64>> },
+    MayPreview { turn: TurnId, reply: ChannelPort<bool> },
     Preview { turn: TurnId, id: Text<128>, reply: ChannelPort<()> },
     Follow { turn: TurnId, from: u64, credit: u16, reply: FollowPort },
     Invited { sender: Text<128>, reply: ChannelPort<bool> },
@@ -170,10 +172,16 @@ impl RouterState {
             PlatformRequest::Plan { delivery, pieces, reply } => {
                 drop(reply.send(self.channel_plan(caller, account, delivery, &pieces)));
             }
+            PlatformRequest::Take { life, piece, preview, reply } => {
+                drop(reply.send(self.channel_take(caller, account, life, piece, preview)));
+            }
             PlatformRequest::Done { piece, outcome, reply } => {
                 drop(reply.send(self.channel_done(caller, account, piece, &outcome)));
             }
             PlatformRequest::Turns { reply } => drop(reply.send(self.channel_turns(caller, account))),
+            PlatformRequest::MayPreview { turn, reply } => {
+                drop(reply.send(self.channel_may_show(caller, account, turn)));
+            }
             PlatformRequest::Preview { turn, id, reply } => {
                 drop(reply.send(self.channel_preview(caller, account, turn, &id)));
             }

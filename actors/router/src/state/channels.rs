@@ -96,6 +96,13 @@ impl Channels {
         account.claim.take().filter(|claim| !claim.port.is_closed())
     }
 
+    /// The process of an account holds this piece no longer: a call of its that waits may be told of it again.
+    pub(crate) fn let_go(&mut self, channel: &Name, piece: PieceId) {
+        if let Some(claim) = &mut self.account(channel).claim {
+            claim.holding.retain(|held| *held != piece);
+        }
+    }
+
     /// Accounts for which a call waits.
     pub(crate) fn waiting(&self) -> Vec<Name> {
         self.accounts

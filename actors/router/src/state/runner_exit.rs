@@ -103,8 +103,8 @@ pub(crate) fn after_exit(how: Option<Ended>, code: u64) -> AfterExit {
             ))
         }
         Some(Ended::NoLoopback) => failed(
-            "this host runs in mode flat, which has no network namespace, and a program that asks models by itself needs one; run the \
-             host as root, or permit user namespaces (agentctl doctor)"
+            "this host runs in mode flat, which has no network namespace; a program that asks models by itself needs one, and so does an \
+             agent with `network.mode`; run the host as root, or permit user namespaces (agentctl doctor)"
                 .into(),
         ),
         None => failed("the runner ended in an unknown way; install the release whole, and restart the host".into()),

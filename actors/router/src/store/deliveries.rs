@@ -1,4 +1,4 @@
-//! The outbox of messaging platforms as rows: deliveries, and the pieces of each. A piece is `sending` before it is given out, and
+//! The outbox of messaging platforms as rows: deliveries, and the pieces of each. A piece is `sending` before its process has it, and
 //! the plan of a delivery is stored before its first piece is.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, to_json, to_sql_ms};
@@ -73,6 +73,19 @@ impl Store {
         self.all(sql, [channel], |row| Ok(row.get(0)?))
     }
 
+    /// The first delivery of a conversation that is not over.
+    pub(crate) fn first_delivery(
+        &self,
+        channel: &str,
+        conversation: &Conversation,
+    ) -> Result<Option<DeliveryId>, StoreFault> {
+        let sql = "SELECT min(id) FROM deliveries
+                   WHERE channel = ? AND conversation = ? AND state IN ('ready', 'sending')";
+        let row = params![channel, to_json("conversation", conversation)?];
+        let first: Option<i64> = self.one(sql, row, |row| Ok(row.get(0)?))?.flatten();
+        Ok(first.map(from_sql_id))
+    }
+
     /// A delivery of this account.
     pub(crate) fn delivery(&self, channel: &str, id: DeliveryId) -> Result<Option<Delivery>, StoreFault> {
         let sql = "SELECT d.id, d.conversation, d.message, m.turn, d.reply_to, d.edits, d.text, d.plain_links, d.planned,
@@ -104,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Pieces of an account that were given out and have no outcome, each with the life it was given to.
+    /// Pieces of an account that were taken and have no outcome, each with the life that took it.
     pub(crate) fn sending(&self, channel: &str) -> Result<Vec<(PieceId, i64)>, StoreFault> {
         let sql = "SELECT p.delivery, p.number, p.life FROM deliveries d JOIN pieces p ON p.delivery = d.id
                    WHERE d.channel = ? AND d.state = 'sending' AND p.state = 'sending'";
@@ -114,7 +127,7 @@ impl Store {
         })
     }
 
-    /// Deliveries of an account that were made before `before_ms` and of which nothing is given out.
+    /// Deliveries of an account that were made before `before_ms` and of which nothing is being sent.
     pub(crate) fn old_deliveries(
         &self,
         channel: &str,
@@ -251,6 +264,13 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// The answer to a message that waits goes in the place of this preview.
+    pub(crate) fn set_edits(&self, message: i64, preview: &str) -> Result<(), StoreFault> {
+        let sql = "UPDATE deliveries SET edits = coalesce(edits, ?)
+                   WHERE message = ? AND state = 'ready' AND reply_to IS NOT NULL";
+        self.run(sql, params![preview, message]).map(drop)
+    }
+
     /// Sets the state of a delivery, and why.
     pub(crate) fn set_delivery(
         &self,
@@ -270,8 +290,12 @@ impl Tx<'_> {
         self.run(sql, [to_sql_id(id)]).map(drop)
     }
 
-    /// Gives a piece out to this life of its process.
-    pub(crate) fn give_piece(&self, id: PieceId, life: i64) -> Result<(), StoreFault> {
+    /// This life of its process has a piece to send from now on; the first one in the place of this preview, if there is one.
+    pub(crate) fn take_piece(&self, id: PieceId, life: i64, edits: Option<&str>) -> Result<(), StoreFault> {
+        if let Some(edits) = edits.filter(|_| id.number == 0) {
+            let sql = "UPDATE deliveries SET edits = coalesce(edits, ?) WHERE id = ?";
+            self.run_one("delivery", sql, params![edits, to_sql_id(id.delivery)])?;
+        }
         let sql = "UPDATE pieces SET state = 'sending', life = ? WHERE delivery = ? AND number = ?";
         self.run_one("piece", sql, params![life, to_sql_id(id.delivery), id.number])?;
         self.set_delivery(id.delivery, DeliveryState::Sending, "")

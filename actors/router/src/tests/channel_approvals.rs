@@ -1,12 +1,13 @@
 //! Questions on a channel: who is shown one, and whose answer counts.
 
-use super::channels::{accept, claim, done, with, write};
+use super::channels::{accept, done, with, write};
+use super::taking::{Work, claim};
 use super::world::World;
 use crate::channels::admission::tests::inbound;
 use ipc_proto::approval::{Question, State};
 use ipc_proto::audit::Action;
 use ipc_proto::channel::{
-    Admitted, Answer, Body, Button, Conversation, ConversationKind, Outcome, Piece, Press, PressAnswer, Work,
+    Admitted, Answer, Body, Button, Conversation, ConversationKind, Outcome, Piece, Press, PressAnswer,
 };
 use ipc_proto::config::{ChannelApprovals, DmPolicy};
 use ipc_proto::ids::TurnId;

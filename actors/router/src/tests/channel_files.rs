@@ -1,12 +1,13 @@
 //! Files of messages that come by a platform, and files that go out by one, over lives of router and within the bounds of the spool.
 
-use super::channels::{accept, claim, done, plan, with, write};
+use super::channels::{accept, done, plan, with, write};
+use super::taking::{Work, claim};
 use super::world::World;
 use crate::channels::admission::tests::{inbound, rules};
 use crate::state::requests::NewFile;
 use ipc_proto::channel::{
     Admitted, Attachment, Body, ChannelError, Claim, FILE_BYTES, FILE_PIECE, FilePart, Inbound, Missed,
-    Outcome, Work,
+    Outcome,
 };
 use ipc_proto::config::DmPolicy;
 use ipc_proto::content::Part;

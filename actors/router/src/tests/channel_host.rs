@@ -1,13 +1,14 @@
 //! Router's own work for channels: groups that move, codes of six digits, looks and test lines, usage.
 
-use super::channels::{accept, claim, done, plan, with, write};
+use super::channels::{accept, done, plan, with, write};
+use super::taking::{Work, claim};
 use super::world::World;
 use super::{answer, asking};
 use crate::channels::admission::tests::inbound;
 use ipc_proto::approval::State;
 use ipc_proto::audit::Action;
 use ipc_proto::channel::{
-    Admitted, ChannelError, Conversation, ConversationKind, DropReason, Finding, Inbound, Outcome, Work,
+    Admitted, ChannelError, Conversation, ConversationKind, DropReason, Finding, Inbound, Outcome,
 };
 use ipc_proto::config::{ChannelApprovals, DmPolicy, UserRole};
 use ipc_proto::model::Usage;

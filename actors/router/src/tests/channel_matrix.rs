@@ -42,7 +42,11 @@ fn claim(world: &mut World, life: u64) -> Vec<Given> {
         for work in works {
             match work {
                 Work::Check(_) | Work::Find(_) => panic!("Matrix takes a piece's id"),
-                Work::Send(claim) => given.push(claim),
+                Work::Send(due) => given.push(
+                    world
+                        .act(|router| router.channel_take(Process::Matrix, "main", life, due.piece, None))
+                        .unwrap(),
+                ),
                 Work::Plan(answer) => {
                     let piece = Piece { body: Body::Text(Text::clip(&answer.text)), markup: Text::default() };
                     let pieces = List::clip([piece]);

@@ -1,5 +1,6 @@
 //! Messages by a platform and answers to it, over lives of router and of the platform's process.
 
+use super::taking::{Work, claim};
 use super::world::{Answer, World};
 use super::{answer, config, said, user};
 use crate::channels::admission::tests::{inbound, rules};
@@ -7,8 +8,8 @@ use crate::state::channels::Claim;
 use crate::store::Scope;
 use ipc_proto::audit::Action;
 use ipc_proto::channel::{
-    Admitted, Answer as Planned, Batch, Body, ChannelError, Claim as Given, DeliveryState, DropReason,
-    Inbound, LinkCode, Outcome, PairingState, Piece, PieceId, Press, Work, WorkBatch,
+    self, Admitted, Answer as Planned, Batch, Body, ChannelError, Claim as Given, DeliveryState, DropReason,
+    Inbound, LinkCode, Outcome, PairingState, Piece, PieceId, Press, WorkBatch,
 };
 use ipc_proto::config::{self as conf, DmPolicy, UserRole};
 use ipc_proto::ids::TurnId;
@@ -44,15 +45,15 @@ pub(super) fn write(world: &mut World, key: &str, text: &str) -> TurnId {
     }
 }
 
-fn begin(world: &mut World, life: u64, holding: &[PieceId]) -> Answer<Result<WorkBatch, ChannelError>> {
+pub(super) fn begin(
+    world: &mut World,
+    life: u64,
+    holding: &[PieceId],
+) -> Answer<Result<WorkBatch, ChannelError>> {
     let holding = holding.to_vec();
     world.begin(|router, port| {
         router.channel_claim(Process::Telegram, "main", Claim { life, holding, port });
     })
-}
-
-pub(super) fn claim(world: &mut World, life: u64, holding: &[PieceId]) -> Vec<Work> {
-    begin(world, life, holding).try_recv().map(|work| work.unwrap().to_vec()).unwrap_or_default()
 }
 
 fn link_for(world: &mut World, user: &str) -> LinkCode {
@@ -230,7 +231,7 @@ fn a_claim_waits_for_work_and_gets_it_when_the_answer_is_durable() {
     let turn = write(&mut world, "k1", "hello");
     world.finish(turn, answer("hi")).unwrap().unwrap();
     let work = waiting.try_recv().unwrap().unwrap();
-    assert!(matches!(&work[..], [Work::Plan(answer)] if answer.text.as_str() == "hi"), "{work:?}");
+    assert!(matches!(&work[..], [channel::Work::Plan(answer)] if answer.text.as_str() == "hi"), "{work:?}");
 }
 
 // Holds P11-10.

@@ -55,6 +55,26 @@ fn an_engines_session_is_untrusted_before_its_first_output() {
     assert!(turn.session_label.sources.iter().any(|source| source.as_str() == "engine:codex"));
 }
 
+// Holds P1-56.
+#[test]
+fn commands_of_an_agent_with_a_way_out_run_in_a_jail_of_their_own_row() {
+    let mut config = config();
+    (config.turns_at_once, config.turns_per_user) = (9, 8);
+    config.agents.get_mut("default").unwrap().network = Some(config::Network::default());
+    let mut world = World::with(config);
+    let _ = world.say("chat", "hello");
+    let ann = world.id(1001);
+    for (session, task) in [
+        ("command", Task::Command { argv: List::clip([Text::clip("ls")]) }),
+        ("put", Task::Put { path: Text::clip("a"), bytes: Blob::new(vec![1]).unwrap() }),
+    ] {
+        world.submit(&Submission { task, ..said(ann, session, session, "x") }).unwrap();
+    }
+    let launched: Vec<(Process, u64)> = world.launched.iter().map(|it| (it.runner, it.wall_ms)).collect();
+    let net = (Process::NetRunner, 120_000);
+    assert_eq!(launched, [net, net, (Process::Runner, 120_000)]);
+}
+
 // Holds P1-30.
 #[test]
 fn an_engines_state_belongs_to_one_session_and_ends_with_it() {

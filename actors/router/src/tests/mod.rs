@@ -29,6 +29,7 @@ mod sessions;
 mod steering;
 mod stepping;
 mod stopping;
+mod taking;
 mod unpaid;
 mod world;
 

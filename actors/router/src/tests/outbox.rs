@@ -1,9 +1,9 @@
 //! The outbox of a platform over any order of claims, outcomes and deaths: no piece takes effect twice, and the pieces of a
 //! conversation take effect in order.
 
-use super::channels::{claim, done, plan, with, write};
+use super::channels::{done, plan, with, write};
 use super::world::World;
-use super::{answer, config, user};
+use super::{answer, config, taking, user};
 use crate::channels::admission::tests::{inbound, rules};
 use crate::state::channels::Claim;
 use ipc_proto::channel::{Admitted, Batch, Body, DeliveryState, Outcome, Piece, PieceId, Platform, Work};
@@ -16,7 +16,9 @@ use proptest::prelude::*;
 struct Sender {
     world: World,
     life: u64,
-    /// The piece that it holds, and true once it was sent.
+    /// The piece that it was told of, and has not taken.
+    told: Option<PieceId>,
+    /// The piece that it took, and true once it was sent.
     held: Option<(PieceId, bool)>,
     /// The pieces that took effect, in order.
     effects: Vec<PieceId>,
@@ -33,7 +35,8 @@ impl Sender {
                 let turn = write(&mut self.world, &format!("k{}", self.written), "hello");
                 self.world.finish(turn, answer("a b c")).unwrap().unwrap();
             }
-            (1, None) => self.take(),
+            (1, None) => self.claim(),
+            (8, None) => self.take(),
             (2, Some((piece, false))) => {
                 assert!(
                     self.effects.last().is_none_or(|last| *last < piece),
@@ -51,7 +54,7 @@ impl Sender {
             }
             (6, held) => {
                 self.unknown.extend(held.map(|(piece, _)| piece));
-                (self.held, self.life) = (None, self.life + 1);
+                (self.told, self.held, self.life) = (None, None, self.life + 1);
             }
             (7, _) => self.world.restart(),
             _ => {}
@@ -63,18 +66,26 @@ impl Sender {
         self.held = None;
     }
 
-    fn take(&mut self) {
-        for work in claim(&mut self.world, self.life, &[]) {
+    fn claim(&mut self) {
+        let holding: Vec<PieceId> = self.told.into_iter().collect();
+        for work in taking::told(&mut self.world, self.life, &holding) {
             match work {
                 Work::Plan(answer) => plan(&mut self.world, &answer),
-                Work::Send(given) => {
-                    assert!(!self.effects.contains(&given.piece), "{:?} a second time", given.piece);
-                    assert!(!self.unknown.contains(&given.piece), "{:?} is unknown", given.piece);
-                    self.held = Some((given.piece, false));
+                Work::Send(due) => {
+                    assert!(!self.effects.contains(&due.piece), "{:?} a second time", due.piece);
+                    assert!(!self.unknown.contains(&due.piece), "{:?} is unknown", due.piece);
+                    self.told = Some(due.piece);
                 }
                 Work::Check(_) => panic!("no look was asked for"),
                 Work::Find(given) => panic!("{:?}: this platform finds nothing", given.piece),
             }
+        }
+    }
+
+    fn take(&mut self) {
+        if let Some(piece) = self.told.take() {
+            taking::take(&mut self.world, self.life, piece, None).unwrap();
+            self.held = Some((piece, false));
         }
     }
 }
@@ -84,10 +95,11 @@ proptest! {
 
     // Holds P11-09, P11-10, P11-11.
     #[test]
-    fn no_piece_takes_effect_twice_whoever_dies(actions in prop::collection::vec(0_u8..8, 1..120)) {
+    fn no_piece_takes_effect_twice_whoever_dies(actions in prop::collection::vec(0_u8..9, 1..140)) {
         let mut sender = Sender {
             world: with(DmPolicy::OwnerOnly),
             life: 1,
+            told: None,
             held: None,
             effects: Vec::new(),
             unknown: Vec::new(),
@@ -98,9 +110,24 @@ proptest! {
         }
         // A process that lives on sends the rest.
         sender.act(6);
-        [0, 1, 1, 2, 3].into_iter().for_each(|action| sender.act(action));
+        [0, 1, 1, 8, 2, 3].into_iter().for_each(|action| sender.act(action));
         prop_assert!(!sender.effects.is_empty());
     }
+}
+
+/// The work that Discord's process is told of; every answer is planned into one piece.
+fn told(world: &mut World, life: u64, holding: &[PieceId]) -> Vec<Work> {
+    let holding = holding.to_vec();
+    let mut given = world.begin(|router, port| {
+        router.channel_claim(Process::Discord, "main", Claim { life, holding, port });
+    });
+    let works = given.try_recv().map(|work| work.unwrap().to_vec()).unwrap_or_default();
+    if let [Work::Plan(planned)] = &works[..] {
+        let piece = Piece { body: Body::Text(Text::clip("one")), markup: Text::default() };
+        let pieces = List::clip([piece]);
+        world.act(|router| router.channel_plan(Process::Discord, "main", planned.delivery, &pieces)).unwrap();
+    }
+    works
 }
 
 // Holds P11-10.
@@ -118,30 +145,19 @@ fn a_piece_that_may_have_been_sent_is_looked_for_where_that_can_be() {
     let accepted = world.act(|router| router.channel_accept(Process::Discord, "main", &batch)).unwrap();
     let Some(Admitted::Accepted { turn, .. }) = accepted.first() else { panic!("{accepted:?}") };
     world.finish(*turn, answer("one")).unwrap().unwrap();
-    let mut claim = |life: u64, holding: &[PieceId]| {
-        let holding = holding.to_vec();
-        let mut given = world.begin(|router, port| {
-            router.channel_claim(Process::Discord, "main", Claim { life, holding, port });
-        });
-        let works = given.try_recv().map(|work| work.unwrap().to_vec()).unwrap_or_default();
-        if let [Work::Plan(planned)] = &works[..] {
-            let piece = Piece { body: Body::Text(Text::clip("one")), markup: Text::default() };
-            let pieces = List::clip([piece]);
-            world
-                .act(|router| router.channel_plan(Process::Discord, "main", planned.delivery, &pieces))
-                .unwrap();
-        }
-        works
+    drop(told(&mut world, 1, &[]));
+    let [Work::Send(due)] = &told(&mut world, 1, &[])[..] else { panic!("it is sent once") };
+    let take = |router: &mut crate::state::RouterState| {
+        router.channel_take(Process::Discord, "main", 1, due.piece, None)
     };
-    drop(claim(1, &[]));
-    let [Work::Send(given)] = &claim(1, &[])[..] else { panic!("it is sent once") };
+    let given = world.act(take).unwrap();
     for life in [2, 2, 3] {
-        let [Work::Find(found)] = &claim(life, &[])[..] else {
+        let [Work::Find(found)] = &told(&mut world, life, &[])[..] else {
             panic!("{life}: it is looked for until it has an outcome")
         };
-        assert_eq!(found, given);
+        assert_eq!(*found, given);
     }
-    assert!(claim(3, &[given.piece]).is_empty());
+    assert!(told(&mut world, 3, &[given.piece]).is_empty());
     let found = Outcome::Sent { id: Text::clip("m") };
     world.act(|router| router.channel_done(Process::Discord, "main", given.piece, &found)).unwrap();
     let states = world.act(|router| router.deliveries(None, None, false)).unwrap();

@@ -137,6 +137,8 @@ fn most_sockets(me: Process) -> Option<usize> {
         Process::Ingress,
         Process::Control,
         Process::AgentRunner,
+        Process::NetRunner,
+        Process::McpRunner,
     ];
     if changing.contains(&me) {
         return None;

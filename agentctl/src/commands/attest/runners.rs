@@ -22,6 +22,8 @@ const CPU_SECONDS: u64 = 3600;
 const PROGRAM: &str = "runner";
 /// The mount point of a workspace during a turn.
 const WORKSPACE: &str = "/ws/s";
+/// That of the files of a server.
+const FILES: &str = "/sv/s";
 /// Device nodes, each by itself.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// Roots of the system's files, mounted read-only.
@@ -33,8 +35,8 @@ pub(super) fn seen(agentd: u32, named: &[u32]) -> Vec<Seen> {
     unnamed.retain(|pid| !named.contains(pid));
     let read = |pid| {
         let facts = kernel::process_facts(pid)?;
-        let agents = facts.name.as_deref() == Ok(Process::AgentRunner.name());
-        let row = manifest::row(if agents { Process::AgentRunner } else { Process::Runner })?;
+        let known = Process::RUNNERS.iter().find(|runner| facts.name.as_deref() == Ok(runner.name()));
+        let row = manifest::row(known.copied().unwrap_or(Process::Runner))?;
         Some(Seen { row, facts, pid })
     };
     let mut seen: Vec<Seen> = unnamed.into_iter().filter_map(read).collect();
@@ -127,8 +129,9 @@ fn is_of_a_slot(uid: u32, scene: &Scene) -> bool {
 
 /// An idle runner has one thread.
 fn threads(row: &Row, facts: &ProcessFacts, apart: bool) -> Finding {
-    let waits =
-        apart && facts.mounts.as_ref().is_ok_and(|mounts| mounts.iter().all(|mount| mount.at != WORKSPACE));
+    let bare = facts.mounts.as_ref().is_ok_and(|mounts| mounts.iter().all(|mount| mount.at != WORKSPACE));
+    // Only agents' runners wait for a turn.
+    let waits = apart && bare && row.process == Process::Runner;
     let reading = judge::status_field(&facts.status, "Threads");
     let expected = if waits { "1" } else { "any" };
     finding(row.process, "Threads", expected, reading, |found| !waits || found == "1")
@@ -225,6 +228,7 @@ fn explained(mount: &Mount, row: &Row) -> bool {
         "/tmp" => is(&["nosuid", "nodev"]) && mount.kind == "tmpfs",
         "/dev/pts" => row.network == Network::Loopback && is(&["nosuid", "noexec"]) && mount.kind == "devpts",
         WORKSPACE => is(&["nosuid", "nodev"]),
+        FILES => row.process == Process::McpRunner && is(&["nosuid", "nodev"]),
         at if DEVICES.contains(&at) => true,
         // In mode user the host's lies below the runner's own, with all that is mounted on it, and nobody comes to it.
         _ if beneath("/proc") => is(&["nosuid", "nodev"]),

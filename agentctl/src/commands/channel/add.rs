@@ -163,6 +163,7 @@ async fn store(app: &App, add: &Add, hosts: &[String]) -> Result<(), Failure> {
             [_] => secret_input::value(token.question, TOKEN)?,
             _ => secret_input::line(token.question, TOKEN, false)?,
         };
+        token.check(&value)?;
         cred::store(app, &Name::clip(&name), token.binding(hosts)?, value).await?;
     }
     Ok(())

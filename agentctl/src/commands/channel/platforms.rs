@@ -1,8 +1,14 @@
 //! The platforms of `channel add`: the secrets of each, the hosts that they are bound to, and the words for a person.
 
 use crate::failure::Failure;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ipc_proto::credproxy::{At, Binding, Verb};
 use ipc_proto::{List, Name, Text};
+use zeroize::Zeroizing;
+
+/// The beginning of a signing secret of Standard Webhooks, and the least bytes of the key behind it.
+const SIGNING: (&[u8], usize) = (b"whsec_", 24);
 
 /// A platform.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -37,6 +43,8 @@ pub(super) struct Token {
     at: fn() -> List<At, 4>,
     /// The methods with which it may be sent.
     verbs: &'static [Verb],
+    /// True if it is a signing secret of Standard Webhooks.
+    signs: bool,
 }
 
 impl Platform {
@@ -102,6 +110,22 @@ impl Platform {
 }
 
 impl Token {
+    /// Refuses a value that cannot be this secret, before it is stored.
+    ///
+    /// # Errors
+    /// The form that it has, and where it comes from; nothing of the value.
+    pub(super) fn check(&self, value: &[u8]) -> Result<(), Failure> {
+        if !self.signs || is_signing(value) {
+            return Ok(());
+        }
+        Err(Failure::Usage(
+            "this is no signing secret of Standard Webhooks: that is `whsec_` and at least 24 bytes in base64; \
+             copy it from the program that posts the hooks, or make one and give it to that program: \
+             echo whsec_$(openssl rand -base64 32)"
+                .to_owned(),
+        ))
+    }
+
     /// The permitted use of it: to these hosts, at its places.
     ///
     /// # Errors
@@ -120,6 +144,11 @@ impl Token {
     }
 }
 
+fn is_signing(value: &[u8]) -> bool {
+    let key = value.strip_prefix(SIGNING.0).and_then(|key| STANDARD.decode(key).ok()).map(Zeroizing::new);
+    key.is_some_and(|key| key.len() >= SIGNING.1)
+}
+
 fn header(prefix: &str) -> At {
     At::Header { name: Name::clip("authorization"), prefix: Text::clip(prefix) }
 }
@@ -130,6 +159,7 @@ const TELEGRAM: &[Token] = &[Token {
     question: "Token of the bot, from @BotFather (not shown): ",
     at: || List::clip([At::Segment]),
     verbs: &[Verb::Get, Verb::Post],
+    signs: false,
 }];
 const DISCORD: &[Token] = &[Token {
     key: "secret",
@@ -137,6 +167,7 @@ const DISCORD: &[Token] = &[Token {
     question: "Token of the bot, from the developer portal (not shown): ",
     at: || List::clip([header("Bot "), At::Field { name: Name::clip("token") }]),
     verbs: &[],
+    signs: false,
 }];
 const SLACK: &[Token] = &[
     Token {
@@ -145,6 +176,7 @@ const SLACK: &[Token] = &[
         question: "Bot token, xoxb-… (not shown): ",
         at: || List::clip([header("Bearer ")]),
         verbs: &[Verb::Get, Verb::Post],
+        signs: false,
     },
     Token {
         key: "app_secret",
@@ -152,6 +184,7 @@ const SLACK: &[Token] = &[
         question: "App-level token, xapp-… (not shown): ",
         at: || List::clip([header("Bearer ")]),
         verbs: &[Verb::Post],
+        signs: false,
     },
 ];
 const MATRIX: &[Token] = &[Token {
@@ -160,6 +193,7 @@ const MATRIX: &[Token] = &[Token {
     question: "Access token of the account (not shown): ",
     at: || List::clip([header("Bearer ")]),
     verbs: &[],
+    signs: false,
 }];
 const EMAIL: &[Token] = &[Token {
     key: "secret",
@@ -167,6 +201,7 @@ const EMAIL: &[Token] = &[Token {
     question: "Password of the mailbox, best one for this program alone (not shown): ",
     at: || List::clip([At::Login]),
     verbs: &[],
+    signs: false,
 }];
 
 const WHATSAPP: &[Token] = &[
@@ -176,6 +211,7 @@ const WHATSAPP: &[Token] = &[
         question: "Access token of the Cloud API (not shown): ",
         at: || List::clip([header("Bearer ")]),
         verbs: &[Verb::Get, Verb::Post],
+        signs: false,
     },
     Token {
         key: "app_secret",
@@ -183,6 +219,7 @@ const WHATSAPP: &[Token] = &[
         question: "App secret, by which hooks are signed (not shown): ",
         at: proof,
         verbs: &[],
+        signs: false,
     },
     Token {
         key: "verify_secret",
@@ -190,6 +227,7 @@ const WHATSAPP: &[Token] = &[
         question: "Verify token, which you choose and give to WhatsApp (not shown): ",
         at: proof,
         verbs: &[],
+        signs: false,
     },
 ];
 const WEBHOOK: &[Token] = &[Token {
@@ -198,6 +236,7 @@ const WEBHOOK: &[Token] = &[Token {
     question: "Signing secret, whsec_… (not shown): ",
     at: proof,
     verbs: &[],
+    signs: true,
 }];
 
 /// No place of a request: the secret proves and signs, and is never sent.
@@ -208,6 +247,25 @@ fn proof() -> List<At, 4> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_that_cannot_sign_hooks_is_refused_with_its_form() {
+        let check = |value: &[u8]| WEBHOOK[0].check(value);
+        assert!(check(b"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3").is_ok());
+        let wrong: [&[u8]; 4] = [
+            b"a-password-like-any-other",
+            b"whsec_%%%",
+            b"whsec_MDEyMw==",
+            b"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3",
+        ];
+        for value in wrong {
+            let told = check(value).unwrap_err().to_string();
+            assert!(told.contains("`whsec_` and at least 24 bytes in base64"), "{told}");
+            assert!(told.contains("openssl rand"), "{told}");
+            assert!(!told.contains("password") && !told.contains("MDEy"), "nothing of the value: {told}");
+        }
+        assert!(TELEGRAM[0].check(b"42:any").is_ok());
+    }
 
     #[test]
     fn each_secret_is_bound_to_its_hosts_and_its_places() {

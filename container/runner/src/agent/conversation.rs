@@ -134,6 +134,7 @@ mod tests {
             engine: None,
             files: List::default(),
             network: false,
+            placeholders: List::default(),
         };
         let engine = Engine {
             name: Name::clip("e"),

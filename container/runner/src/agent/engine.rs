@@ -7,6 +7,7 @@ use super::program::{Program, clear};
 use super::{LAST, LINGER, api, conversation, model, model_of, profile, way_out};
 use crate::RunnerFault;
 use crate::command::unrunnable;
+use crate::egress;
 use crate::gate::Gate;
 use crate::places::Places;
 use engines::{End, Parser, state};
@@ -132,11 +133,13 @@ impl Turn<'_> {
     async fn attempt(&self, known: bool) -> Result<AttemptOutcome, RunnerFault> {
         let engine = &self.engine.engine;
         let known = self.lay_out(known)?;
-        let mut environment = profile::prepare(engine.profile, self.model, self.places, self.authority)?;
+        let mut environment: Vec<(&str, String)> =
+            profile::prepare(engine.profile, self.model, self.places, self.authority)?;
         if let Some((_, path)) = environment.iter_mut().find(|(name, _)| *name == "PATH") {
             // Behind those of the machine: where npm puts the programs of a folder.
             path.push_str(":/workspace/node_modules/.bin");
         }
+        environment.extend(egress::placeholders(self.work));
         let rules = conversation::rules(&self.work.prompt);
         let told = profile::instruct(engine.profile, &rules, self.places)?;
         self.gate.engine(vec![EngineEvent::Started]).await?;

@@ -8,7 +8,6 @@ use crate::command::PATH;
 use crate::egress;
 use crate::places::Places;
 use ipc_proto::router::Profile;
-use runner::tools::network;
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ pub(super) fn prepare(
     let home = home(places);
     fs::create_dir_all(&home)?;
     let mut variables = common(model, places, &home);
-    variables.extend(ways(authority));
+    variables.extend(egress::ways(authority));
     match profile {
         Profile::Plain => {}
         Profile::Codex => write(&home, ".codex/config.toml", &codex(model, &places.workspace))?,
@@ -91,19 +90,6 @@ fn common(model: &str, places: &Places, home: &Path) -> Vec<(&'static str, Strin
         ("ANTHROPIC_API_KEY", PLACEHOLDER.to_owned()),
         ("CORDON_MODEL", model.to_owned()),
     ]
-}
-
-/// The variables of programs that fetch: to give up at once, or to go by the way out, where `authority` is to be believed.
-fn ways(authority: Option<&Path>) -> Vec<(&'static str, String)> {
-    let known = network::ENVIRONMENT.map(|(name, value)| (name, value.to_owned()));
-    match authority {
-        None => known.to_vec(),
-        Some(authority) => {
-            let mut variables = egress::environment(authority);
-            variables.extend(known.into_iter().filter(|(name, _)| egress::holds_in_both(name)));
-            variables
-        }
-    }
 }
 
 /// Strings of JSON are strings of TOML as well.

@@ -1,6 +1,7 @@
 //! The variables by which programs find the way out: the proxy's address, and the file of the authority to be believed.
 
 use super::proxy::PORT;
+use runner::tools::network;
 use std::path::Path;
 
 /// Names under which programs look for the proxy.
@@ -43,8 +44,21 @@ pub(crate) fn environment(authority: &Path) -> Vec<(&'static str, String)> {
     proxy.chain(authorities).chain(OTHERS.map(|(name, value)| (name, value.to_owned()))).collect()
 }
 
+/// The variables of programs that fetch: to give up at once, or to go by the way out, where `authority` is to be believed.
+pub(crate) fn ways(authority: Option<&Path>) -> Vec<(&'static str, String)> {
+    let known = network::ENVIRONMENT.map(|(name, value)| (name, value.to_owned())).into_iter();
+    match authority {
+        None => known.collect(),
+        Some(authority) => {
+            let mut variables = environment(authority);
+            variables.extend(known.filter(|(name, _)| holds_in_both(name)));
+            variables
+        }
+    }
+}
+
 /// Returns true if a variable of jails without a way out holds in one with a way out too: it bounds neither tries nor times.
-pub(crate) fn holds_in_both(name: &str) -> bool {
+fn holds_in_both(name: &str) -> bool {
     !["CARGO_NET_RETRY", "PIP_RETRIES", "npm_config_fetch_retries"].contains(&name)
         && !OTHERS.iter().any(|(other, _)| *other == name)
 }

@@ -11,8 +11,10 @@ use ipc_proto::dialer::{Host, HostPort};
 use ipc_proto::egress::{self, BODY, EgressError, HEADERS, Head, Line, Origin, Piece, ReplyId};
 use ipc_proto::runner_gate::NetworkError;
 use ipc_proto::{Blob, List, Name, Text};
+use runner::tools::Events;
 use serde_json::json;
 use std::io;
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// Bytes of a body that take one place of [`ROOM`].
@@ -34,6 +36,11 @@ impl Refusal {
     pub(super) fn bad(rule: &str) -> Self {
         let next = "use a client that speaks plain HTTP/1.1 to a proxy".to_owned();
         Self { status: StatusCode::BAD_REQUEST, host: String::new(), rule: rule.to_owned(), next }
+    }
+
+    /// The same for the model.
+    fn sentence(&self) -> String {
+        format!("[{} {}: {}; {}]", self.status.as_u16(), self.host, self.rule, self.next)
     }
 
     /// The answer to the program: JSON with host, rule and next step.
@@ -62,7 +69,12 @@ pub(super) fn origin_of(uri: &Uri, tls: bool) -> Result<Origin, Refusal> {
 }
 
 /// Sends a request out by the gate.
-pub(super) async fn forward(gate: &Gate, origin: Origin, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn forward(
+    gate: &Gate,
+    events: &Events,
+    origin: Origin,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let shown = format!("{}:{}", origin.host, origin.port);
     let is_head = request.method() == Method::HEAD;
     let request = match read(origin, request).await {
@@ -72,12 +84,20 @@ pub(super) async fn forward(gate: &Gate, origin: Origin, request: Request<Incomi
     let weights =
         u32::try_from(request.body.len() / WEIGHT + 1).map_or(WEIGHTS, |weights| weights.min(WEIGHTS));
     let _room = ROOM.acquire_many(weights).await;
+    let (begun, mut waiting) = (Instant::now(), None);
     loop {
         return match gate.net_request(request.clone()).await {
             Ok(head) => answer(gate, head, is_head),
             // A person is asked: the program waits.
-            Err(NetworkError::Asking) => continue,
-            Err(error) => refused(shown, error).response(),
+            Err(NetworkError::Asking) => {
+                waiting.get_or_insert_with(|| events.wait_since(begun));
+                continue;
+            }
+            Err(error) => {
+                let refusal = refused(shown, error);
+                events.refused(refusal.sentence());
+                refusal.response()
+            }
         };
     }
 }

@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ipc_proto::egress::Origin;
+use runner::tools::Events;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -29,8 +30,16 @@ const HEAD: Duration = Duration::from_secs(10);
 /// Bytes of a request's head.
 const HEAD_BOUND: usize = 16 * 1024;
 
+/// The parts of the proxy.
+#[derive(Clone)]
+pub(super) struct Proxy {
+    pub(super) gate: Gate,
+    pub(super) authority: Arc<Authority>,
+    pub(super) events: Events,
+}
+
 /// Begins to serve it.
-pub(super) async fn open(gate: Gate, authority: Arc<Authority>) -> Result<(), RunnerFault> {
+pub(super) async fn open(proxy: Proxy) -> Result<(), RunnerFault> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await?;
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     tokio::task::spawn_local(async move {
@@ -40,9 +49,9 @@ pub(super) async fn open(gate: Gate, authority: Arc<Authority>) -> Result<(), Ru
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            let (gate, authority) = (gate.clone(), Arc::clone(&authority));
+            let proxy = proxy.clone();
             tokio::task::spawn_local(async move {
-                connection(stream, gate, authority).await;
+                connection(stream, proxy).await;
                 drop(place);
             });
         }
@@ -51,14 +60,14 @@ pub(super) async fn open(gate: Gate, authority: Arc<Authority>) -> Result<(), Ru
 }
 
 /// Serves one connection to its end, the tunnel within it included.
-async fn connection(stream: TcpStream, gate: Gate, authority: Arc<Authority>) {
+async fn connection(stream: TcpStream, proxy: Proxy) {
     drop(stream.set_nodelay(true));
     let tunnel = std::rc::Rc::new(std::cell::RefCell::new(None));
     let service = service_fn(|request: Request<Incoming>| {
-        let (gate, tunnel) = (gate.clone(), std::rc::Rc::clone(&tunnel));
+        let (proxy, tunnel) = (proxy.clone(), std::rc::Rc::clone(&tunnel));
         async move {
             if request.method() != Method::CONNECT {
-                return Ok::<_, Infallible>(by_address(&gate, request).await);
+                return Ok::<_, Infallible>(by_address(&proxy, request).await);
             }
             Ok(match origin_of(request.uri(), true) {
                 Ok(origin) => {
@@ -74,7 +83,7 @@ async fn connection(stream: TcpStream, gate: Gate, authority: Arc<Authority>) {
     if served.is_ok()
         && let Ok(upgraded) = upgrade.await
     {
-        secured(TokioIo::new(upgraded), origin, &gate, &authority).await;
+        secured(TokioIo::new(upgraded), origin, &proxy).await;
     }
 }
 
@@ -85,21 +94,16 @@ fn server() -> http1::Builder {
 }
 
 /// A request that names its whole address.
-async fn by_address(gate: &Gate, request: Request<Incoming>) -> Response<Body> {
+async fn by_address(proxy: &Proxy, request: Request<Incoming>) -> Response<Body> {
     match origin_of(request.uri(), false) {
-        Ok(origin) => forward(gate, origin, request).await,
+        Ok(origin) => forward(&proxy.gate, &proxy.events, origin, request).await,
         Err(refusal) => refusal.response(),
     }
 }
 
 /// Serves the requests within a tunnel. A client that asks for another name in TLS than it asked the proxy for is cut off.
-async fn secured(
-    stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
-    origin: Origin,
-    gate: &Gate,
-    authority: &Authority,
-) {
-    let Ok(config) = authority.server(origin.host.trim_matches(['[', ']'])) else { return };
+async fn secured(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, origin: Origin, proxy: &Proxy) {
+    let Ok(config) = proxy.authority.server(origin.host.trim_matches(['[', ']'])) else { return };
     let accepted = tokio::time::timeout(HEAD, TlsAcceptor::from(config).accept(stream)).await;
     let Ok(Ok(stream)) = accepted else { return };
     let asked = stream.get_ref().1.server_name();
@@ -110,7 +114,7 @@ async fn secured(
         let origin = origin.clone();
         async move {
             let response = match names(&request, &origin) {
-                Ok(()) => forward(gate, origin, request).await,
+                Ok(()) => forward(&proxy.gate, &proxy.events, origin, request).await,
                 Err(refusal) => refusal.response(),
             };
             Ok::<_, Infallible>(response)

@@ -9,6 +9,7 @@ use super::limit::{self, Reached};
 use super::network;
 use super::outcome::Outcome;
 use super::tool::{Checked, Tool};
+use super::way_out::WayOut;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -73,17 +74,21 @@ fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
     let asked = Duration::from_millis(args.timeout.unwrap_or(COMMAND_MS));
     let started = Instant::now();
     let turn_end = context.deadline.checked_sub(RESERVE).unwrap_or(context.deadline);
-    let limit = turn_end.min(started + asked);
+    let (end, waited_before) = (turn_end.min(started + asked), context.waited());
+    drop(context.way_out.as_ref().map(|way_out| way_out.events.take_refusals()));
     limit::begin();
     let mut group = start(args, context)?;
     let mut cut = None;
     let mut told = started;
     while group.step() {
         let now = Instant::now();
-        if !group.is_ending() && (context.abort.is_set() || now >= limit) {
+        // Time in which a person is asked is nobody's.
+        let waited = context.waited().saturating_sub(waited_before);
+        if !group.is_ending() && (context.abort.is_set() || now >= end + waited) {
             cut = Some(if context.abort.is_set() { Cut::Abort } else { Cut::Time });
             // Half of the reserve is for killing, the other half for the output.
-            group.end((now + GRACE).min(context.deadline.checked_sub(RESERVE / 2).unwrap_or(now)));
+            let last = (context.deadline + waited).checked_sub(RESERVE / 2).unwrap_or(now);
+            group.end((now + GRACE).min(last));
         }
         if now.duration_since(told) >= Duration::from_secs(1) {
             told = now;
@@ -95,7 +100,7 @@ fn run(args: &Args, context: &Context) -> Result<Outcome, ToolFault> {
         }
     }
     let spent = started.elapsed();
-    Ok(outcome(&group.finish(), cut, spent))
+    Ok(outcome(&group.finish(), cut, spent, context.way_out.as_ref()))
 }
 
 fn start(args: &Args, context: &Context) -> Result<Group, ToolFault> {
@@ -117,7 +122,7 @@ fn start(args: &Args, context: &Context) -> Result<Group, ToolFault> {
             ("SHELL", "/bin/bash"),
             ("USER", "agent"),
         ])
-        .envs(network::ENVIRONMENT)
+        .envs(network::variables(context.way_out.as_ref()))
         .envs([("HOME", &context.scratch), ("TMPDIR", &context.scratch), ("PWD", &cwd)])
         .envs(&args.env)
         .stdin(Stdio::null())
@@ -138,7 +143,7 @@ fn folder(args: &Args, context: &Context) -> Result<PathBuf, ToolFault> {
     Ok(place.full())
 }
 
-fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration) -> Outcome {
+fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration, way_out: Option<&WayOut>) -> Outcome {
     let (out, err) = (left.out.text(), left.err.text());
     let code = match (cut, left.status) {
         (Some(Cut::Time), _) => TIMED_OUT,
@@ -153,11 +158,11 @@ fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration) -> Outcome {
         output.push_str(&format!("[standard error]\n{err}"));
     }
     let reached = limit::reached(code).filter(|_| cut.is_none());
-    if code != 0 && network::is_missing(output.as_bytes()) {
+    for sentence in network_notes(&output, code, way_out) {
         if !output.ends_with('\n') {
             output.push('\n');
         }
-        output.push_str(network::SENTENCE);
+        output.push_str(&sentence);
     }
     if let Some(note) = note(left, cut, reached, code, spent) {
         if !output.is_empty() && !output.ends_with('\n') {
@@ -179,6 +184,15 @@ fn outcome(left: &Finished, cut: Option<Cut>, spent: Duration) -> Outcome {
         (None, None) => (code != 0).then_some("exit_status"),
     };
     outcome
+}
+
+/// Sentences about the network: there is none, or what the way out has refused.
+fn network_notes(output: &str, code: i32, way_out: Option<&WayOut>) -> Vec<String> {
+    match way_out {
+        Some(way_out) => way_out.events.take_refusals(),
+        None if code != 0 && network::is_missing(output.as_bytes()) => vec![network::SENTENCE.to_owned()],
+        None => Vec::new(),
+    }
 }
 
 fn note(

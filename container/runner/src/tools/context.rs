@@ -4,13 +4,14 @@
 use super::fault::ToolFault;
 use super::output::{self, MAX_OUTPUT};
 use super::path::{Place, Root, relative};
+use super::way_out::WayOut;
 use nix::fcntl::OFlag;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Told how far a call is: one short line without content, at most about once a second. Called on the tool's thread.
 pub type Progress = Box<dyn Fn(&str) + Send + Sync>;
@@ -47,6 +48,8 @@ pub struct Context {
     pub max_output: usize,
     /// Told how far a call is.
     pub progress: Progress,
+    /// The way out of the jail; none where programs have no network.
+    pub way_out: Option<WayOut>,
 }
 
 impl Context {
@@ -76,6 +79,7 @@ impl Context {
             abort: Abort::default(),
             max_output: MAX_OUTPUT,
             progress: Box::new(|_| {}),
+            way_out: None,
         })
     }
 
@@ -124,6 +128,11 @@ impl Context {
         let read = file.take(more).read_to_end(&mut bytes);
         read.map_err(|cause| ToolFault::from_io(&place.shown, "read it", cause))?;
         Ok(bytes)
+    }
+
+    /// The time for which a person was asked so far: it is not the call's.
+    pub(super) fn waited(&self) -> Duration {
+        self.way_out.as_ref().map_or(Duration::ZERO, |way_out| way_out.events.waited())
     }
 
     /// Returns whether a tool may go on; asked between steps of whatever may take long.

@@ -20,6 +20,7 @@ mod replace;
 mod snapshot;
 mod tool;
 mod walk;
+mod way_out;
 mod write;
 
 #[cfg(test)]
@@ -31,7 +32,9 @@ pub use outcome::{Outcome, StateChange};
 pub use output::MAX_OUTPUT;
 pub use snapshot::Snapshot;
 pub use toolset::ToolSpec;
+pub use way_out::{Events, WayOut};
 
+use ipc_proto::mcp::SEPARATOR;
 use serde_json::Value;
 use std::time::Instant;
 use tool::{Listed, Tool};
@@ -69,6 +72,10 @@ pub fn prepare(name: &str, args: &str) -> Result<Prepared, String> {
 }
 
 fn check(name: &str, args: &str) -> Result<Prepared, String> {
+    // A tool of a server is the gate's to run, and its arguments are the server's to check.
+    if name.contains(SEPARATOR) {
+        return toolset::parse_args(args).map(|_| Prepared::Host);
+    }
     let args = toolset::check(name, args)?;
     if toolset::specs().iter().any(|spec| spec.name == name && !spec.in_jail) {
         return Ok(Prepared::Host);

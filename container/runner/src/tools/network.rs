@@ -1,6 +1,8 @@
 //! A jail has no network. Programs that fetch are told by their environment to give up at once, and the output of one that tried says
 //! why it failed.
 
+use super::way_out::WayOut;
+
 /// Variables that keep package managers and git from waiting and trying again.
 pub const ENVIRONMENT: [(&str, &str); 10] = [
     ("CARGO_NET_RETRY", "0"),
@@ -14,6 +16,15 @@ pub const ENVIRONMENT: [(&str, &str); 10] = [
     ("npm_config_fund", "false"),
     ("npm_config_update_notifier", "false"),
 ];
+
+/// The variables of programs that fetch: to give up at once, or to go by the way out.
+#[must_use]
+pub fn variables(way_out: Option<&WayOut>) -> Vec<(String, String)> {
+    match way_out {
+        Some(way_out) => way_out.variables.clone(),
+        None => ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+    }
+}
 
 /// The sentence for a program that failed for want of a network.
 pub const SENTENCE: &str = "[this jail has no network by design; for pages use web_fetch or\n web_search; the person can install packages on the machine\n or put them into the workspace]";

@@ -1,7 +1,7 @@
 //! The keys of `[service.NAME]`. It holds no logic.
 
 use super::Key;
-use crate::forms::{DESCRIPTION, HEADER, NAME, PARAMETER, PREFIX, SECRET, SERVICE_URL, URL_PATH};
+use crate::forms::{DESCRIPTION, HEADER, NAME, PARAMETER, PREFIX, SECRET, SERVICE_URL, URL_PATH, VARIABLE};
 use crate::kind::{Kind, Preset};
 use manifest::Process::{Credproxy, Dialer, Gate};
 
@@ -101,5 +101,13 @@ pub(super) const KEYS: &[Key] = &[
         seen_by: &[Gate],
         means: "The header in which the service accepts an idempotency key: a call that is repeated after a crash then \
                 takes effect once.",
+    },
+    Key {
+        path: "service.NAME.variable",
+        kind: Kind::Text(&VARIABLE),
+        preset: Preset::Nothing,
+        seen_by: &[Gate],
+        means: "The environment variable in which programs in jails with a way out find `__cordon_secret__`, a placeholder: \
+                their requests to the service get the secret outside of the jail. Without it they cannot use the secret.",
     },
 ];

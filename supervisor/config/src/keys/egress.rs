@@ -15,8 +15,8 @@ pub(super) const KEYS: &[Key] = &[
         kind: Kind::Word(&["none", "proxy"]),
         preset: Preset::Text("none"),
         seen_by: &[Router, Gate],
-        means: "The network of the agent's jails, of an engine's and of `agentctl run`. `none`: no connection leaves. `proxy`: programs \
-                reach hosts by HTTP and HTTPS through a proxy in the jail; each host asks a person first, unless a list \
+        means: "The network of the agent's jails: those of its commands, of an engine and of `agentctl run`. `none`: no \
+                connection leaves. `proxy`: programs reach hosts by HTTP and HTTPS through a proxy in the jail; each host asks a person first, unless a list \
                 here names it. Their sessions and workspaces are untrusted from then on.",
     },
     Key {

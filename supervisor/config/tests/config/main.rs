@@ -9,6 +9,8 @@ mod engines;
 #[cfg(test)]
 mod gateway;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod known;
 #[cfg(test)]
 mod people;

@@ -25,7 +25,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
@@ -33,7 +33,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();

@@ -25,6 +25,7 @@ fn a_service_is_gates_its_host_dialers_and_its_secret_credproxys() {
         agents: vec!["default".to_owned(), "helper".to_owned()],
         description: "Mail".to_owned(),
         idempotency_header: None,
+        variable: None,
     };
     assert_eq!(plan.services.get("mail"), Some(&mail));
     assert_eq!(plan.outside.dialer.credproxy_hosts, ["mail.example.com:443"]);

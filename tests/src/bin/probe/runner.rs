@@ -9,6 +9,7 @@ use confine::{RunnerPlaces, Watch, passing};
 use ipc_proto::audit::AuditRequest;
 use ipc_proto::egress::{self, Origin, ReplyId};
 use ipc_proto::ids::{CallId, TurnId, UserId};
+use ipc_proto::mcp::{Reply, Report, Trouble};
 use ipc_proto::memory::{Area, MemoryRequest, Scope};
 use ipc_proto::model::{self, StreamId};
 use ipc_proto::router::{RouterRequest, Task};
@@ -137,6 +138,10 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("net_request", let_through(&gate.net_request(now(), outside()).await)),
         ("net_next", let_through(&gate.net_next(now(), ReplyId(0)).await)),
         ("net_close", let_through(&gate.net_close(now(), ReplyId(0)).await)),
+        ("server_terms", let_through(&gate.server_terms(now()).await)),
+        ("server_report", let_through(&gate.server_report(now(), Report::Failed(Trouble::TooSlow)).await)),
+        ("server_next", let_through(&gate.server_next(now()).await)),
+        ("server_reply", let_through(&gate.server_reply(now(), 0, Reply::Gone).await)),
         ("engine", let_through(&gate.engine(now(), List::default()).await)),
         ("steering", let_through(&gate.steering(now()).await)),
         (

@@ -60,6 +60,18 @@ fn an_account_asks_its_own_hosts_with_its_own_secret_or_with_none() {
     });
 }
 
+#[test]
+fn a_send_does_not_wait_for_dialer_and_was_not_sent() {
+    run(async {
+        let (lab, _server) = lab().await;
+        lab.fake.away.set(true);
+        let refused = ask(&lab, MAIN, of_bot("sendMessage")).await.unwrap_err();
+        assert!(refused.never_left(), "{refused}");
+        assert!(lab.log().is_empty(), "nor is its secret used: {:?}", lab.log());
+        assert_eq!(ask(&lab, MAIN, of_bot("getUpdates")).await.unwrap().status, 200, "a poll waits");
+    });
+}
+
 // Holds P4-39.
 #[test]
 fn sends_are_recorded_one_by_one_and_polls_once_a_minute() {

@@ -72,7 +72,7 @@ impl<'a> Call<'a> {
         let (session, args) =
             (client.session(&label), Map::from_iter([("scope".to_owned(), Value::from("user"))]));
         let call = policy::Call { tool, args: &args };
-        let verdict = policy::decide(&gate.engine(), &gate.catalogue, &session, &call);
+        let verdict = policy::decide(&gate.engine(), &gate.catalogue(), &session, &call);
         if verdict.decision == Decision::Allow {
             let event = client
                 .event_about(Action::ToolDecided, Result3::Success, tool)
