@@ -12,6 +12,8 @@ CHAOS_RUNS ?= 1
 PROGRAMS := agentd agentd-config jail-probe runner $(filter-out kit,$(notdir $(wildcard actors/*)))
 # Folder of built programs, and what `make install` puts where beneath PREFIX.
 BUILT := target/release
+# The browser of agents, in Debian's package.
+BROWSER := /usr/lib/chromium/chromium-headless-shell
 # An agentctl that runs here and prints the completions; not the built one where that is of another architecture.
 COMPLETER ?= $(BUILT)/agentctl
 UNITS := $(PREFIX)/lib/systemd/system
@@ -25,7 +27,7 @@ VERSION ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 DEB ?= target/cordon_$(VERSION).deb
 TARBALL ?= target/cordon-$(VERSION).tar.gz
 
-.PHONY: build release check rules test test-confined conformance demo run bench chaos eval install uninstall deb tarball deny lists recipes
+.PHONY: build release check rules test test-browser test-confined conformance demo run bench chaos eval install uninstall deb tarball deny lists recipes
 
 # Tests and programs in one go: cargo would build every library twice where a test asks one feature more of it.
 build:
@@ -38,7 +40,7 @@ release:
 check: ## format, lints, licences and advisories, laws of style
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(CARGO) clippy --workspace --test matrix --quiet -- -D warnings
+	$(CARGO) clippy --workspace --test matrix --test browser --quiet -- -D warnings
 	$(MAKE) --no-print-directory deny
 	$(CARGO) test --quiet --workspace --test style
 	@if command -v promtool >/dev/null; then $(MAKE) --no-print-directory rules; fi
@@ -58,9 +60,14 @@ deny: ## licences, sources and bans always, from what is on this disk; advisorie
 lists: ## the files that are made from the table of privilege
 	$(CARGO) run --quiet -p manifest --example sysusers > deploy/sysusers.conf
 
-test: build ## everything this user may run; what needs root is named, not skipped in silence
+test: build ## everything this user may run; what needs root or a browser is named, not skipped in silence
 	deploy/retry target/unstable-test $(CARGO) test --workspace --no-fail-fast --quiet --
+	@if [ -x $(BROWSER) ]; then $(MAKE) --no-print-directory test-browser; \
+	else echo "NOT RUN: tests of the browser (need Debian's package chromium-headless-shell)"; fi
 	@if [ $$(id -u) -ne 0 ]; then echo "NOT RUN as an ordinary user (need root, run 'sudo make test-confined'): tests/confined, and of tests/security and tests/recovery what is ignored"; fi
+
+test-browser: ## needs Debian's package chromium-headless-shell, and fails without
+	deploy/retry target/unstable-browser $(CARGO) test --quiet --no-fail-fast -p runner -p tests --test browser --
 
 test-confined: build ## mode system: needs root, and fails without
 	@[ $$(id -u) -eq 0 ] || { echo "make test-confined needs root: mode system gives every process its own uid" >&2; exit 1; }

@@ -5,7 +5,8 @@ use crate::app::App;
 use crate::approval_card::Card;
 use crate::failure::Failure;
 use crate::{text, view};
-use ipc_proto::approval::{ApprovalInfo, ApprovalView, Question, Reply, State};
+use ipc_proto::Text;
+use ipc_proto::approval::{ApprovalInfo, ApprovalView, FORM, Question, Reply, State};
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::RouterError;
@@ -29,16 +30,21 @@ pub(crate) async fn fetch(app: &App, id: ApprovalId) -> Result<ApprovalView, Fai
     app.link.ask(&method::approval, async |c, cx| c.approval(cx, id).await).await
 }
 
-/// Sends the answer to exactly this action.
+/// Sends the answer to exactly this action, with the values of a form.
 ///
 /// # Errors
 /// Control's own, such as that somebody else answered first.
-pub(crate) async fn answer(app: &App, question: &Question, reply: Reply) -> Result<ApprovalInfo, Failure> {
+pub(crate) async fn answer(
+    app: &App,
+    question: &Question,
+    reply: Reply,
+    form: &Text<FORM>,
+) -> Result<ApprovalInfo, Failure> {
     let (id, hash) = (question.id, Sha256::digest(question.action.as_bytes()).into());
     let tries = Cell::new(0_u32);
     let asked = app.link.ask(&method::answer, async |c, cx| {
         tries.set(tries.get().saturating_add(1));
-        c.answer(cx, id, hash, reply).await
+        c.answer(cx, id, hash, reply, form.clone()).await
     });
     match asked.await {
         // The connection was lost and the answer was sent again: the first attempt may be the one that counted.

@@ -4,8 +4,10 @@
 use crate::app::App;
 use crate::approval_card::Card;
 use crate::failure::Failure;
+use crate::form::{Form, Values};
 use crate::{approval, text, wrap};
-use ipc_proto::approval::{ApprovalView, Reply, State};
+use ipc_proto::Text;
+use ipc_proto::approval::{ApprovalView, FORM, Reply, State};
 use ipc_proto::ids::ApprovalId;
 use ipc_proto::router::TurnEvent;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -19,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 /// The interval at which the remaining time is redrawn.
 const REFRESH: Duration = Duration::from_secs(1);
 /// Bytes of an answer at most.
-const LINE: usize = 256;
+const LINE: usize = 4096;
 
 /// The prompt for approvals of one turn.
 pub(crate) struct ApprovalPrompt {
@@ -29,6 +31,8 @@ pub(crate) struct ApprovalPrompt {
     asked: VecDeque<ApprovalView>,
     /// All of the first action is on the screen. Until then a yes is not taken.
     is_whole: bool,
+    /// The form of the first, once a person said yes to it: its values so far and the field that is asked for.
+    filling: Option<(Form, Values, usize)>,
 }
 
 impl ApprovalPrompt {
@@ -36,7 +40,7 @@ impl ApprovalPrompt {
     pub(crate) fn new(app: &App) -> Self {
         // Nobody can answer at a terminal that the event loop cannot wait for.
         let terminal = app.out.can_ask().then(|| watched(io::stdin()).ok()).flatten();
-        Self { terminal, asked: VecDeque::new(), is_whole: true }
+        Self { terminal, asked: VecDeque::new(), is_whole: true, filling: None }
     }
 
     /// Returns true while an approval waits for an answer.
@@ -105,6 +109,7 @@ impl ApprovalPrompt {
         if !first {
             return Ok(());
         }
+        self.filling = None;
         eprintln()?;
         self.show(app)
     }
@@ -116,7 +121,9 @@ impl ApprovalPrompt {
         };
         loop {
             let Ok(ready) = tokio::time::timeout(REFRESH, terminal.readable()).await else {
-                redraw(&prompt(view, text::now_ms()));
+                if self.filling.is_none() {
+                    redraw(&prompt(view, text::now_ms()));
+                }
                 continue;
             };
             let Ok(mut ready) = ready else { return None };
@@ -146,6 +153,13 @@ impl ApprovalPrompt {
             self.asked.clear();
             return Ok(());
         };
+        if let Some((form, mut values, at)) = self.filling.take() {
+            if let Err(why) = form.put(&mut values, at, &line) {
+                app.out.remark(&why);
+                return self.fill(app, form, values, at).await;
+            }
+            return self.fill(app, form, values, at + 1).await;
+        }
         let reply = match understood(&line, view.question.grantable) {
             Typed::Answer(reply) if self.is_whole || reply == Reply::Deny => reply,
             Typed::Unclear => return prompted(app, view),
@@ -156,7 +170,32 @@ impl ApprovalPrompt {
                 return prompted(app, view);
             }
         };
-        if let Err(failure) = approval::answer(app, &view.question, reply).await {
+        match Form::of(&view.question).filter(|_| reply == Reply::Once) {
+            Some(form) => self.fill(app, form, Values::new(), 0).await,
+            None => self.send(app, reply, &Text::default()).await,
+        }
+    }
+
+    /// Asks for the next field of a form, and answers with all of them after the last.
+    async fn fill(&mut self, app: &App, form: Form, values: Values, from: usize) -> Result<(), Failure> {
+        let Some(at) = form.open(&values, from) else {
+            return match form.sent(&values) {
+                Ok(sent) => self.send(app, Reply::Once, &sent).await,
+                Err(failure) => {
+                    app.out.remark(&format!("({failure})"));
+                    self.show(app)
+                }
+            };
+        };
+        app.out.ask(&form.prompt(at))?;
+        self.filling = Some((form, values, at));
+        Ok(())
+    }
+
+    async fn send(&mut self, app: &App, reply: Reply, form: &Text<FORM>) -> Result<(), Failure> {
+        if let Some(view) = self.asked.front()
+            && let Err(failure) = approval::answer(app, &view.question, reply, form).await
+        {
             app.out.remark(&format!("({failure})"));
         }
         self.asked.pop_front();

@@ -4,7 +4,7 @@ use crate::arguments::text;
 use crate::commands::{
     agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events, hook,
     inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report, run,
-    sandbox, scan, session, setup, steer, tunnel, user, web, workspace,
+    sandbox, scan, schedule, session, setup, steer, tunnel, user, web, workspace,
 };
 use crate::failure::USAGE;
 use crate::out::Out;
@@ -139,6 +139,9 @@ pub(crate) enum Command {
     Hook(hook::Hook),
     /// Servers of the Model Context Protocol for agents; without a verb, serve memory to a client of the protocol
     Mcp(mcp::Mcp),
+    /// Jobs, whose messages the host sends to an agent at their times
+    #[command(subcommand)]
+    Schedule(schedule::Schedule),
     /// The queue of background work for models
     #[command(subcommand)]
     Curator(curator::Curator),

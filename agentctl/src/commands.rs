@@ -32,6 +32,7 @@ pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod sandbox;
 pub(crate) mod scan;
+pub(crate) mod schedule;
 pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod statistics;

@@ -5,7 +5,7 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor, events,
     hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report,
-    restart, rows, run, sandbox, scan, session, setup, status, steer, tunnel, user, web, workspace,
+    restart, rows, run, sandbox, scan, schedule, session, setup, status, steer, tunnel, user, web, workspace,
 };
 use agents::Agent;
 use clap::CommandFactory;
@@ -51,6 +51,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Memory(command) => memory::run(app, command).await,
         Command::Hook(arguments) => hook::hook(app, arguments).await,
         Command::Mcp(arguments) => mcp::mcp(app, arguments).await,
+        Command::Schedule(command) => schedule::run(app, command).await,
         Command::Curator(command) => curator::run(app, command).await,
         Command::Policy(command) => policy::run(app, command).await,
         Command::Approvals(command) => approvals::run(app, command).await,

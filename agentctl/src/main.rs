@@ -18,6 +18,7 @@ mod commands;
 mod dispatch;
 mod edit;
 mod failure;
+mod form;
 mod host;
 mod in_place;
 mod interrupt;

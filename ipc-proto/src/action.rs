@@ -30,6 +30,12 @@ pub enum Action {
     QueuePaused,
     /// Everything of a session, or of all, was stopped at once.
     TurnsStopped,
+    /// A person added, changed or removed a job of the scheduler; the subject is the job, the reason says who and what.
+    JobChanged,
+    /// A job's message was accepted; blocked, its time passed without one, and the reason says why. The subject is the job.
+    JobFired,
+    /// A job's message was not accepted or not answered; the subject is the job, the reason says why.
+    JobFailed,
     /// A copy of the whole state is being made: every process stands still while it is.
     StateFrozen,
     /// The kernel's word and the table of privilege differ; the subject is the process.
@@ -213,6 +219,9 @@ impl Action {
             | Self::MessageRequeued
             | Self::QueuePaused
             | Self::TurnsStopped
+            | Self::JobChanged
+            | Self::JobFired
+            | Self::JobFailed
             | Self::AnswerReleased
             | Self::SenderDropped
             | Self::PieceSent

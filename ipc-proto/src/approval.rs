@@ -21,6 +21,11 @@ pub const USE_MS: u64 = 30_000;
 /// Bytes of the canonical action.
 pub const ACTION_BOUND: usize = ARGS_BOUND + 16 * 1024;
 
+/// Bytes of the values of a form.
+pub const FORM: usize = 16 * 1024;
+/// The name that a server's question has among tools: a person fills its form in, and no agent can call it.
+pub const SERVER_ASKS: &str = "mcp_ask";
+
 /// A question to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {

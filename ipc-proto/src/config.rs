@@ -15,6 +15,7 @@ mod models;
 mod policy;
 mod reach;
 mod router;
+mod scheduler;
 
 pub use crate::credproxy::KeySource;
 pub use crate::role::UserRole;
@@ -33,6 +34,7 @@ pub use models::{Asking, AtLimit, Budget, Model, Prices, Provider, ProviderKind,
 pub use policy::Policy;
 pub use reach::ChannelReach;
 pub use router::Router;
+pub use scheduler::Scheduler;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -211,6 +213,8 @@ pub struct Agent {
 pub struct Network {
     /// The origins that need no question.
     pub allow: Vec<Allowed>,
+    /// The places to which connections pass through undecrypted, as HOST:PORT; each asks.
+    pub opaque: Vec<String>,
 }
 
 /// An origin that programs in a jail may reach without a question.

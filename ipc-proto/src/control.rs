@@ -6,7 +6,7 @@ mod refusal;
 mod status;
 
 use crate::api::{KEYS, KeyInfo, KeyScope, Presented};
-use crate::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
+use crate::approval::{ApprovalInfo, ApprovalView, FORM, Grant, Reply};
 use crate::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use crate::channel::{
     ACCOUNTS, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule, LinkCode,
@@ -20,7 +20,9 @@ use crate::curator::{Edit, JobState, JobView, Listing, PromptJob};
 use crate::gate::{POLICY_BOUND, PolicySet, Tried};
 use crate::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
 use crate::label::{Class, Trust};
-use crate::mcp::{self, Act, Approving, Installed, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME};
+use crate::mcp::{
+    self, Act, Approving, Installed, LoginTerms, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+};
 use crate::memory::{
     self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, Muted,
     Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
@@ -31,6 +33,7 @@ use crate::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
     SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo, WorkspaceInfo,
 };
+use crate::scheduler::{Change, FireInfo, JOBS, JobInfo, JobName, JobView as ScheduledView, NewJob};
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
 use serde::{Deserialize, Serialize};
@@ -374,9 +377,9 @@ service! {
         /// One approval in full.
         [idempotent, 640, 15, User]
         async fn approval(id: ApprovalId) -> Answer<ApprovalView>;
-        /// Answers one: `hash` is that of the action that the caller was shown.
-        [idempotent, 4, 20, User]
-        async fn answer(id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo>;
+        /// Answers one: `hash` is that of the action that the caller was shown; `form` are the values of a form, a JSON object.
+        [idempotent, 20, 20, User]
+        async fn answer(id: ApprovalId, hash: [u8; 32], reply: Reply, form: Text<FORM>) -> Answer<ApprovalInfo>;
         /// Grants that hold.
         [idempotent, 128, 15, User]
         async fn grants() -> Answer<List<Grant, 256>>;
@@ -413,9 +416,30 @@ service! {
         /// Forgets what was approved of a server, and removes its files.
         [idempotent, 4, 25, Owner]
         async fn mcp_forget(name: Name) -> Answer<()>;
+        /// The addresses that a server publishes for logging in at it.
+        [idempotent, 16, 100, Owner]
+        async fn mcp_login_terms(name: Name) -> Answer<Box<LoginTerms>>;
+        /// Registers a client at the authorization server of a server, for this redirect address; its id.
+        [once, 16, 130, Owner]
+        async fn mcp_register(name: Name, redirect_uri: Text<256>) -> Answer<Text<1024>>;
         /// Asks a server for a resource or a prompt.
         [idempotent, 1280, 130, Owner]
         async fn mcp_ask(name: Name, act: Act) -> Answer<mcp::Reply>;
+        /// The caller's jobs; everyone's for the owner, and so below.
+        [idempotent, 512, 15, User]
+        async fn schedule_list() -> Answer<List<JobInfo, JOBS>>;
+        /// One of them in full.
+        [idempotent, 64, 15, User]
+        async fn schedule_show(job: JobName) -> Answer<Box<ScheduledView>>;
+        /// Adds a job of the caller's. The same id twice is one job.
+        [idempotent, 64, 45, User]
+        async fn schedule_add(id: JobId, job: NewJob) -> Answer<Box<ScheduledView>>;
+        /// Changes one.
+        [idempotent, 4, 45, User]
+        async fn schedule_change(job: JobName, change: Change) -> Answer<JobInfo>;
+        /// Fires of one of them or of all, latest first.
+        [idempotent, 512, 15, User]
+        async fn schedule_history(job: Option<JobName>) -> Answer<List<FireInfo, 256>>;
         /// Stores a key of the API for the caller, by the hash of the secret that its client will present.
         [idempotent, 32, 20, User]
         async fn key_create(name: Name, scope: KeyScope, presented: Presented) -> Answer<KeyInfo>;

@@ -14,6 +14,8 @@ pub const PIECE: usize = 64 * 1024;
 pub const HEADERS: usize = 64;
 /// Bytes of a path with its query.
 pub const PATH: usize = 8192;
+/// Places of a jail that connections pass to undecrypted.
+pub const OPAQUE: usize = 32;
 
 /// A place outside that a jail asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -48,17 +50,19 @@ pub struct Request {
     pub headers: List<Line, HEADERS>,
     /// Its body.
     pub body: Blob<BODY>,
+    /// It asks for a WebSocket: where the server agrees by a status of 101, bytes pass both ways from then on.
+    pub websocket: bool,
 }
 
 impl Request {
-    /// Returns true if it only reads: GET or HEAD without a body.
+    /// Returns true if it only reads: GET or HEAD without a body, and no WebSocket.
     #[must_use]
     pub fn reads(&self) -> bool {
-        matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_empty()
+        matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_empty() && !self.websocket
     }
 }
 
-/// A reply whose body is read piece by piece.
+/// A reply whose body is read piece by piece; also a tunnel or a WebSocket, which is written to as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReplyId(pub u64);
 
@@ -104,6 +108,11 @@ pub enum EgressError {
     /// It took too long.
     #[error("the server did not answer in time; try again later")]
     TimedOut,
+    /// A tunnel does not begin with a greeting of TLS, or that names no host or another one.
+    #[error(
+        "the tunnel does not begin with TLS for the host that it was opened to; send that host's name in the greeting"
+    )]
+    OtherName,
     /// The reply is not open.
     #[error("the reply is over")]
     NoReply,
@@ -125,6 +134,14 @@ service! {
         /// The next piece of a reply.
         [once, 80, 75]
         async fn next(reply: ReplyId) -> Result<Piece, EgressError>;
+        /// Opens a tunnel, through which TLS passes as it is. Its first bytes have to be a greeting of TLS that names the host; none
+        /// pass either way before that.
+        [once, 4, 75]
+        async fn tunnel(origin: Origin) -> Result<ReplyId, EgressError>;
+        /// Sends bytes into a tunnel or a WebSocket, the last of them if the piece says so; `next` gives those that come, and an
+        /// empty piece where none came for a while.
+        [once, 80, 75]
+        async fn send(reply: ReplyId, piece: Piece) -> Result<(), EgressError>;
         /// Lets a reply go.
         [idempotent, 2, 10]
         async fn close(reply: ReplyId) -> ();

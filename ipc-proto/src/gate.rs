@@ -5,7 +5,8 @@ use crate::embedder::EmbedderError;
 use crate::ids::{MemoryId, SessionId, UserId};
 use crate::label::Label;
 use crate::mcp::{
-    Act, Approving, Installed, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+    Act, Approving, Installed, LoginTerms, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView,
+    TOOL_NAME,
 };
 use crate::memory::{
     Answered, Area, Block, BlockAsk, Entry, Filter, HITS, MOST_IDS, MemoryError, Neighbourhood, Project,
@@ -212,6 +213,12 @@ service! {
         /// Forgets what was approved of a server, and removes its files.
         [idempotent, 4, 20]
         async fn mcp_forget(name: Name, by: Name) -> Result<(), McpError>;
+        /// Has web fetch what a server publishes for logging in at it.
+        [idempotent, 16, 90]
+        async fn mcp_login_terms(name: Name) -> Result<Box<LoginTerms>, McpError>;
+        /// Has web register a client at the authorization server of a server, for this redirect address; its id.
+        [once, 16, 120]
+        async fn mcp_register(name: Name, redirect_uri: Text<256>) -> Result<Text<1024>, McpError>;
         /// Asks a server for a resource or a prompt.
         [idempotent, 1280, 120]
         async fn mcp_ask(name: Name, act: Act) -> Result<Reply, McpError>;

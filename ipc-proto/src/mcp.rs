@@ -1,12 +1,17 @@
-//! Servers of the Model Context Protocol: the terms that a server's jail is given, the requests that the gate makes of the server, and
-//! what it gives back. All of that is a stranger's.
+//! Servers of the Model Context Protocol and browsers, which live in jails of their own: the terms that such a jail is given, the
+//! requests that the gate makes of it, and what it gives back. All of that is a stranger's.
 
+mod asks;
+mod login;
 mod package;
 mod view;
 
-use crate::egress::{Origin, PATH};
+use crate::browser;
+use crate::egress::{OPAQUE, Origin, PATH};
 use crate::tool::{ARGS_BOUND, OUTPUT_BOUND};
 use crate::{List, Name, Text};
+pub use asks::{ASKS, Ask, AskAnswer, AskAnswers, Asks, CHOICES, FORM_FIELDS, Field, FieldKind, PAGE};
+pub use login::{LoginTerms, NoLogin, SCOPES, secret_of};
 pub use package::{NoPackage, Package, Registry};
 use serde::{Deserialize, Serialize};
 pub use view::{Approving, McpError, PinState, ServerInfo, ServerView, ToolView};
@@ -50,6 +55,8 @@ pub struct Terms {
     pub tree: Option<[u8; 32]>,
     /// Programs in the jail have a way out.
     pub network: bool,
+    /// The places to which their connections pass through undecrypted, as HOST:PORT.
+    pub opaque: List<Text<260>, OPAQUE>,
 }
 
 /// How a server is reached.
@@ -66,6 +73,8 @@ pub enum Start {
     },
     /// None: a package is put into [`FOLDER`].
     Install(Package),
+    /// None: the jail is a session's browser.
+    Browser,
 }
 
 /// A tool as its server describes it.
@@ -137,6 +146,8 @@ pub enum Report {
     Offers(Box<Offer>),
     /// The package was installed.
     Installed(Installed),
+    /// The browser has started.
+    Opened,
     /// It cannot go on; the bridge ends after this.
     Failed(Trouble),
 }
@@ -167,9 +178,15 @@ pub enum Trouble {
     /// The installer failed; the end of its output.
     #[error("the package could not be installed:\n{0}")]
     NotInstalled(Text<4096>),
+    /// The browser's program is not on this machine, or did not begin to speak.
+    #[error("the browser did not start ({0}); the owner installs Debian's package chromium-headless-shell")]
+    NoBrowser(Text<256>),
     /// The package has no program, or its files cannot be read.
     #[error("the package has nothing to start: {0}")]
     NoProgram(Text<256>),
+    /// It wants somebody to log in.
+    #[error("it wants a login; the owner runs `agentctl mcp login {0}`")]
+    Login(Name),
     /// The jail ended.
     #[error("its jail ended: {0}")]
     JailEnded(Text<256>),
@@ -215,6 +232,15 @@ pub enum Act {
         /// Its arguments, a JSON object of texts.
         args: Text<4096>,
     },
+    /// A command for a browser.
+    Browse(browser::Command),
+    /// A request that the server has answered with questions goes on with what a person said.
+    Resume {
+        /// The number of that request.
+        request: u64,
+        /// The answers.
+        answers: AskAnswers,
+    },
 }
 
 /// A reply of a server.
@@ -229,6 +255,15 @@ pub enum Reply {
     },
     /// A list.
     Items(List<Item, ITEMS>),
+    /// The result of a command for a browser.
+    Browsed(Result<browser::Outcome, browser::BrowserError>),
+    /// The server first asks a person; the request waits until it is resumed.
+    Asks {
+        /// The number of the request.
+        request: u64,
+        /// The questions.
+        asks: Asks,
+    },
     /// The server refused, in its own words.
     Refused(Text<1024>),
     /// There was no answer in time.

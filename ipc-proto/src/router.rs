@@ -2,6 +2,7 @@
 //! it asks agentd for the runner that answers it. It holds no model, no tool and no secret.
 
 mod error;
+mod fire;
 mod submission;
 mod task;
 mod turn;
@@ -9,7 +10,7 @@ mod user_name;
 mod view;
 
 use crate::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
-use crate::approval::{self, ApprovalInfo, ApprovalView, Grant, PENDING_PER_SESSION, Question};
+use crate::approval::{self, ApprovalInfo, ApprovalView, FORM, Grant, PENDING_PER_SESSION, Question};
 use crate::channel::{
     ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, Claim, DeliveryId,
     DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
@@ -25,6 +26,7 @@ use crate::role::UserRole;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
 pub use error::RouterError;
+pub use fire::{Fire, FireEnd, Fired, Target, Unattended};
 pub use submission::{
     Accepted, STEERING_BOUND, STEERING_MESSAGES, Steer, Steering, SteeringMessage, Submission,
 };
@@ -101,12 +103,24 @@ service! {
         [idempotent, 2304, 15]
         async fn send_file(turn: TurnId, call: CallId, name: Text<255>, caption: Text<CAPTION>, bytes: Blob<SENT_BYTES>)
             -> Result<(), RouterError>;
-        /// Uses up a person's approval of an act of a turn that is no step of its transcript, once.
-        [idempotent, 2, 15]
-        async fn claim(turn: TurnId, id: ApprovalId, call: CallId) -> Result<(), RouterError>;
+        /// Uses up a person's approval of an act of a turn that is no step of its transcript, once. Returns the values of the form
+        /// that the person filled in, a JSON object; empty without one.
+        [idempotent, 20, 15]
+        async fn claim(turn: TurnId, id: ApprovalId, call: CallId) -> Result<Text<FORM>, RouterError>;
         /// The current labels of a turn's session and of its workspace.
         [idempotent, 16, 10]
         async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;
+
+        // Scheduler's: `fire.user` must be a user who may have jobs, and the session one of theirs.
+        /// Fails as `fire` would now. Nothing of it is stored.
+        [idempotent, 64, 15]
+        async fn check_fire(fire: Fire) -> Result<(), RouterError>;
+        /// Accepts the message of a job on the channel `schedule`; durable when this returns. The same key twice is one message.
+        [idempotent, 64, 15]
+        async fn fire(fire: Fire) -> Result<Accepted, RouterError>;
+        /// The state of a message of a job.
+        [idempotent, 4, 10]
+        async fn fired(user: UserId, key: Text<256>) -> Result<Fired, RouterError>;
 
         // Gateway's: a client's permissions follow from the key or uid that it presented, never from gateway's word.
         /// Finds the holder of the presented key or uid. Gate calls it as well.
@@ -152,10 +166,12 @@ service! {
         [idempotent, 640, 10]
         async fn approval(user: Option<UserId>, id: ApprovalId) -> Result<ApprovalView, RouterError>;
         /// Answers the action with this hash for a person; one answer wins. `by` answers, and only for
-        /// sessions of `user`; the owner answers for all (`None`).
-        [idempotent, 4, 15]
-        async fn answer(user: Option<UserId>, by: Name, id: ApprovalId, hash: [u8; 32], reply: approval::Reply)
-            -> Result<ApprovalInfo, RouterError>;
+        /// sessions of `user`; the owner answers for all (`None`). With the reply come the values of a form, a JSON object;
+        /// empty without one.
+        [idempotent, 20, 15]
+        async fn answer(
+            user: Option<UserId>, by: Name, id: ApprovalId, hash: [u8; 32], reply: (approval::Reply, Text<FORM>),
+        ) -> Result<ApprovalInfo, RouterError>;
         /// Grants that hold.
         [idempotent, 128, 10]
         async fn grants(user: Option<UserId>) -> Result<List<Grant, 256>, RouterError>;

@@ -2,7 +2,7 @@
 //! and the descriptor that it asks over identifies its turn.
 
 use crate::channel::{FILE_PIECE, FILES, InboxFile, SENT_BYTES};
-use crate::egress::{self, EgressError, ReplyId};
+use crate::egress::{self, EgressError, OPAQUE, Origin, ReplyId};
 use crate::engine::{self, EngineEvent, STATE, Token};
 use crate::gate::RelayError;
 use crate::ids::CallId;
@@ -39,6 +39,8 @@ pub struct Work {
     pub files: List<InboxFile, FILES>,
     /// Programs in the jail have a way out.
     pub network: bool,
+    /// The places to which their connections pass through undecrypted, as HOST:PORT.
+    pub opaque: List<Text<260>, OPAQUE>,
     /// Their variables that hold the placeholder of a secret.
     pub placeholders: List<Name, 32>,
 }
@@ -60,6 +62,17 @@ pub enum CompletionState {
         /// The reason for its end.
         finish: Finish,
     },
+}
+
+/// The state of a call that the gate runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EffectState {
+    /// A server is at work.
+    Waiting,
+    /// A person is asked, which is not the turn's time.
+    Asking,
+    /// The call has ended.
+    Done(ToolResult),
 }
 
 /// How a runner ends its turn.
@@ -104,6 +117,14 @@ pub enum GateError {
     Quota {
         /// The quota.
         what: Name,
+        /// How many there were.
+        limit: u32,
+    },
+    /// A job's message has used its tokens.
+    #[error(
+        "the {limit} tokens of the job's message are used up; raise the bound: `agentctl schedule add ... --tokens N`"
+    )]
+    Spent {
         /// How many there were.
         limit: u32,
     },
@@ -177,8 +198,9 @@ service! {
         [idempotent + wait, 4096, 60]
         async fn poll_completion() -> Result<CompletionState, GateError>;
         /// Has the gate run a released call of one of its own tools; with the bytes of the file that a call of `send_file` names.
+        /// Waits up to 20 s for a server of the Model Context Protocol, and is to be asked again then.
         [idempotent, 2304, 60]
-        async fn effect(call: CallId, file: Option<Blob<SENT_BYTES>>) -> Result<ToolResult, GateError>;
+        async fn effect(call: CallId, file: Option<Blob<SENT_BYTES>>) -> Result<EffectState, GateError>;
         /// Takes the result of a released call of a tool in the jail; returns the part of it that the model may see.
         [idempotent, 2048, 60]
         async fn result(result: ToolResult) -> Result<ToolResult, GateError>;
@@ -219,6 +241,12 @@ service! {
         /// The next piece of a reply.
         [once, 80, 80]
         async fn net_next(reply: ReplyId) -> Result<egress::Piece, NetworkError>;
+        /// Opens a tunnel to a place that the owner lists as opaque, if it may go there. Waits up to 20 s for a person who is asked.
+        [once, 4, 100]
+        async fn net_tunnel(origin: Origin) -> Result<ReplyId, NetworkError>;
+        /// Sends bytes into a tunnel or a WebSocket.
+        [once, 80, 80]
+        async fn net_send(reply: ReplyId, piece: egress::Piece) -> Result<(), NetworkError>;
         /// Lets a reply go that nobody waits for.
         [idempotent, 4, 10]
         async fn net_close(reply: ReplyId) -> ();

@@ -82,6 +82,8 @@ pub struct Fetch {
     pub timeout_ms: u32,
     /// Where it may go.
     pub rule: Rule,
+    /// A redirect to another origin is refused.
+    pub same_origin: bool,
 }
 
 /// A fetched page.

@@ -1,84 +1,9 @@
 //! The way out of jails: programs that fetch, through the proxy in the jail, gate, egress and dialer, against a registry over TLS.
 
 use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use tests::{Host, Setup};
-
-/// An address of this machine that no program takes for its own jail's.
-pub(crate) const ADDRESS: &str = "127.0.0.2";
-
-/// A registry, which ends with the test.
-pub(crate) struct Registry {
-    child: Child,
-    pub(crate) port: u16,
-    /// A line for each request.
-    asked: Arc<Mutex<Vec<String>>>,
-    folder: tempfile::TempDir,
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-impl Registry {
-    #[expect(clippy::disallowed_methods, reason = "the server that programs in jails fetch from")]
-    pub(crate) fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let made = rcgen::generate_simple_self_signed([ADDRESS.to_owned()]).unwrap();
-        let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
-        fs::write(&certificate, made.cert.pem()).unwrap();
-        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("functional/registry.py");
-        let mut command = Command::new("python3");
-        command.arg(script).arg(ADDRESS).args([&certificate, &key]).arg(folder.path());
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ports = lines.next().unwrap().unwrap();
-        let port = ports.split(' ').next().unwrap().parse().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&asked);
-        thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-            }
-        });
-        Self { child, port, asked, folder }
-    }
-
-    pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn url(&self, path: &str) -> String {
-        format!("https://{ADDRESS}:{}{path}", self.port)
-    }
-
-    /// A host whose default agent has a way out, with these further lines in its `network`.
-    pub(crate) fn host(&self, network: &str) -> Host {
-        let authorities = self.folder.path().join("certificate.pem");
-        let config = format!(
-            "[agent.default]\nprofile = \"standard\"\n[agent.default.network]\nmode = \"proxy\"\n{network}\n\
-             [egress]\nauthorities_file = \"{}\"\nprivate_hosts = [\"{ADDRESS}:{}\"]\n",
-            authorities.display(),
-            self.port
-        );
-        Setup::default().config(&config).start()
-    }
-
-    /// The same, and the list of the agent has the registry.
-    pub(crate) fn listed(&self) -> Host {
-        self.host(&format!("allow = [\"{ADDRESS}:{}\"]", self.port))
-    }
-}
+use tests::{ADDRESS, Host, Registry};
 
 /// Runs a script in a jail; its output, both streams in one.
 fn run(host: &Host, words: &[&str], script: &str) -> String {
@@ -89,7 +14,7 @@ fn run(host: &Host, words: &[&str], script: &str) -> String {
 }
 
 /// The one question that waits.
-fn question(host: &Host) -> String {
+pub(crate) fn question(host: &Host) -> String {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let waiting = host.json(&["approvals", "list"]);
@@ -103,7 +28,7 @@ fn question(host: &Host) -> String {
 }
 
 /// The results and reasons of the log, and what came in.
-fn log(host: &Host) -> Vec<(String, String, u64)> {
+pub(crate) fn log(host: &Host) -> Vec<(String, String, u64)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let logged = host.json(&["net", "log"]);
     let entries = logged["requests"].as_array().cloned().unwrap_or_default();

@@ -1,10 +1,9 @@
 //! The way out of an agent's own turns: its commands fetch through the proxy of their jail, and a person is asked in the chat.
 
-use crate::egress::{ADDRESS, Registry};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
-use tests::{Host, Setup, Upstream};
+use tests::{ADDRESS, Host, Registry, Setup, Upstream};
 
 /// Looks like nothing that a scanner knows by its form.
 const KEY: &str = "harbour-Zq8WtVx2Kc9LmRb4HsYd-token";

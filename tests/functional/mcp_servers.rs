@@ -1,6 +1,9 @@
 //! Servers of the Model Context Protocol: a real server in a jail of its own, whose tools an agent has once the owner approved them, and for
 //! as long as they are what was approved.
 
+mod asking;
+mod finding;
+
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -15,12 +18,14 @@ const SERVER: &str = include_str!("server.py");
 /// An address of this machine that no program takes for its own jail's.
 const ADDRESS: &str = "127.0.0.2";
 
-/// The words that start the server: a jail is shown the system and no file of a test.
-fn command() -> String {
-    let start = "import sys; source = ''.join(sys.argv[1:]); sys.argv = sys.argv[:1]; exec(source)";
+/// The words that start the server, with so many tools more: a jail is shown the system and no file of a test.
+fn command(many: usize) -> String {
+    let start = format!(
+        "import sys; MANY = {many}; source = ''.join(sys.argv[1:]); sys.argv = sys.argv[:1]; exec(source)"
+    );
     let parts = SERVER.as_bytes().chunks(4000).map(|part| String::from_utf8_lossy(part).into_owned());
     let words: Vec<Value> =
-        ["python3", "-c", start].map(Value::from).into_iter().chain(parts.map(Value::from)).collect();
+        ["python3", "-c", &start].map(Value::from).into_iter().chain(parts.map(Value::from)).collect();
     Value::from(words).to_string()
 }
 
@@ -29,7 +34,7 @@ fn host(own: &str, more: &str) -> Host {
     let config = format!(
         "[agent.default]\nmodel = \"offline/hijackable\"\nprofile = \"power-user\"\n\
          [mcp.own]\ncommand = {}\nagents = [\"default\"]\n{own}\n{more}",
-        command()
+        command(0)
     );
     Setup::default().config(&config).start()
 }

@@ -63,6 +63,8 @@ class Registry(http.server.BaseHTTPRequestHandler):
         elif path.startswith("/harbour.git/"):
             file = os.path.join(folder, path.lstrip("/"))
             self.send(200, open(file, "rb").read()) if os.path.isfile(file) else self.send(404, b"")
+        elif path == "/ws":
+            self.echo()
         elif path == "/slow":
             self.send_response(200)
             self.send_header("content-length", str(64 * 1024 * 1024))
@@ -78,6 +80,25 @@ class Registry(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(LARGE)
         else:
             self.send(200, b"here\n")
+
+    def echo(self):
+        key = self.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        accept = base64.b64encode(hashlib.sha1(key.encode()).digest()).decode()
+        self.send_response(101)
+        for name, value in (("upgrade", "websocket"), ("connection", "Upgrade"), ("sec-websocket-accept", accept)):
+            self.send_header(name, value)
+        self.end_headers()
+        self.close_connection = True
+        while head := self.rfile.read(2):
+            length, extended = head[1] & 127, b""
+            if length == 126:
+                extended = self.rfile.read(2)
+                length = int.from_bytes(extended, "big")
+            mask, body = self.rfile.read(4), self.rfile.read(length)
+            body = bytes(byte ^ mask[at % 4] for at, byte in enumerate(body))
+            self.wfile.write(bytes([head[0], head[1] & 127]) + extended + body)
+            if head[0] & 15 == 8:
+                return
 
     do_HEAD = do_GET
 

@@ -14,7 +14,7 @@ use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES, Task};
 use ipc_proto::runner_gate::{
-    CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGate, Work,
+    CompletionState, EffectState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGate, Work,
 };
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text, mcp};
@@ -259,6 +259,7 @@ impl RunnerGate for OneFile {
             engine: None,
             files: List::default(),
             network: false,
+            opaque: List::default(),
             placeholders: List::default(),
         })
     }
@@ -285,7 +286,7 @@ impl RunnerGate for OneFile {
         _: Context,
         _: CallId,
         _: Option<Blob<SENT_BYTES>>,
-    ) -> Result<ToolResult, GateError> {
+    ) -> Result<EffectState, GateError> {
         Err(NOTHING_ELSE)
     }
 
@@ -332,6 +333,14 @@ impl RunnerGate for OneFile {
     }
 
     async fn net_next(self, _: Context, _: egress::ReplyId) -> Result<egress::Piece, NetworkError> {
+        Err(NetworkError::Asking)
+    }
+
+    async fn net_tunnel(self, _: Context, _: egress::Origin) -> Result<egress::ReplyId, NetworkError> {
+        Err(NetworkError::Asking)
+    }
+
+    async fn net_send(self, _: Context, _: egress::ReplyId, _: egress::Piece) -> Result<(), NetworkError> {
         Err(NetworkError::Asking)
     }
 

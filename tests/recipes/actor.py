@@ -217,7 +217,7 @@ def host():
         until = time.monotonic() + 60
         while True:
             status = ctl("status", "--json")
-            if status.returncode == 0 and json.loads(status.stdout)["state"] == "ready":
+            if status.returncode == 0 and json.loads(status.stdout)["host"]["state"] == "ready":
                 break
             if agentd.poll() is not None or time.monotonic() > until:
                 sys.exit((work / "log").read_text())
@@ -225,7 +225,7 @@ def host():
         echo = [each for each in json.loads(status.stdout)["processes"] if each["name"] == "echo"]
         check("it runs and is ready", len(echo) == 1 and echo[0]["state"] == "ready")
         check("it is drawn with its edge", "control -> echo;" in ctl("manifest", "--dot").stdout)
-        check("it is inspected", "gives back the text" in ctl("inspect", "echo").stdout)
+        check("it is inspected", "gives back the text" in ctl("inspect", "echo", "--table").stdout)
         check("the kernel confirms its confinement", ctl("attest").returncode == 0)
         probed = ctl("redteam", "--row", "echo")
         print(probed.stdout)

@@ -4,10 +4,10 @@
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
-use tests::{Host, Setup, text};
+use tests::{Clock, Host, text};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
@@ -22,36 +22,8 @@ danger_patterns = [\"PLEASE\"]
 sandbox = \"container\"
 ";
 
-/// The clock of a host, which is off the machine's by as much as its file says.
-struct Clock(PathBuf);
-
-impl Clock {
-    fn new(folder: &Path) -> Self {
-        let clock = Self(folder.join("clock"));
-        clock.put(0);
-        clock
-    }
-
-    fn put(&self, ms: i64) {
-        let fresh = self.0.with_extension("new");
-        fs::write(&fresh, format!("{ms}\n")).unwrap();
-        fs::rename(fresh, &self.0).unwrap();
-    }
-
-    /// Steps it, and waits until every process was told.
-    fn step(&self, host: &Host, ms: i64) {
-        let line = format!("the clock is stepped to {ms} ms");
-        let said = || host.log().matches(&line).count();
-        let before = said();
-        self.put(ms);
-        host.wait_for(&line, || said() > before);
-    }
-
-    fn start(&self, config: &str, state: &Path, more: &[&str]) -> Host {
-        let path = self.0.to_string_lossy().into_owned();
-        let setup = Setup::default().config(config).state(state).arguments(&["--clock-offset", &path]);
-        setup.arguments(more).start()
-    }
+fn start(clock: &Clock, config: &str, state: &Path, more: &[&str]) -> Host {
+    clock.setup().config(config).state(state).arguments(more).start()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -74,7 +46,7 @@ fn a_step_forward_ends_a_question_and_no_step_back_opens_it_again() {
     let clock = Clock::new(folder.path());
     // The router dies as the end is kept, before anybody is told of it.
     let dying = ["--fault", "router:router.approval.lapsed"];
-    let host = clock.start(ASKING, &folder.path().join("state"), &dying);
+    let host = start(&clock, ASKING, &folder.path().join("state"), &dying);
     let turn = host.say("s", "run: echo yes >> ledger # PLEASE");
     let id = host.question();
     clock.step(&host, HOUR);
@@ -118,7 +90,7 @@ fn holds(host: &Host) {
 fn clock_steps_during_a_turn_lose_no_lease_and_repeat_no_effect() {
     let folder = folder();
     let (clock, state) = (Clock::new(folder.path()), folder.path().join("state"));
-    let mut host = clock.start("", &state, &[]);
+    let mut host = start(&clock, "", &state, &[]);
     let pids: Vec<Value> = processes(&host);
     let turn = host.say("s", "run: echo once >> ledger; sleep 4; echo done");
     let behind = host.say("s", "echo: behind");
@@ -139,7 +111,7 @@ fn clock_steps_during_a_turn_lose_no_lease_and_repeat_no_effect() {
     // A host that is started on a clock before its own past goes on from there.
     host.stop();
     clock.put(-DAY);
-    let host = clock.start("", &state, &[]);
+    let host = start(&clock, "", &state, &[]);
     assert_eq!(host.chat("s", "echo: earlier"), "earlier");
     assert_eq!(host.chat("s", "read ledger").matches("once").count(), 1);
     holds(&host);

@@ -16,6 +16,7 @@ mod kill_each;
 mod poison;
 mod remembering;
 mod salvaging;
+mod scheduling;
 mod slack;
 mod steering;
 mod vault;

@@ -64,6 +64,7 @@ macro_rules! of_process {
     (AgentRunner) => {};
     (NetRunner) => {};
     (McpRunner) => {};
+    (BrowserRunner) => {};
     ($process:ident) => {
         // Holds P3-03, P3-04, P5-16, P10-02.
         #[test]

@@ -31,6 +31,7 @@ mod probed;
 mod probes;
 mod rare;
 mod remembered;
+mod schedules;
 mod secrets;
 mod shares;
 mod slack;

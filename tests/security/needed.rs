@@ -101,6 +101,8 @@ fn people(host: &Host) {
         &["audit", "verify"],
         &["audit", "rotate-key"],
         &["audit", "query", "--category", "tool"],
+        &["schedule", "every", "1h", "echo: x"],
+        &["schedule", "run", "job-1"],
         &["session", "list"],
         &["logs", "gate"],
         &["events"],
@@ -130,7 +132,7 @@ fn hook(host: &Host) {
 pub(crate) fn shared(rule: &str) -> String {
     match rule.split_once(' ') {
         Some((process, call)) if process.starts_with("channel@") => format!("channel {call}"),
-        Some(("runner@net" | "runner@mcp", call)) => format!("runner@agent {call}"),
+        Some(("runner@net" | "runner@mcp" | "runner@browser", call)) => format!("runner@agent {call}"),
         _ => rule.to_owned(),
     }
 }

@@ -12,12 +12,14 @@
 mod api;
 mod channels;
 mod chatting;
+mod clock;
 pub mod discord;
 mod disk;
 pub mod http;
 pub mod mail;
 mod model;
 mod person;
+mod registry;
 mod sent_files;
 pub mod slack;
 pub mod synapse;
@@ -27,8 +29,10 @@ mod upstream;
 pub use api::{client, connect, free_port, get_over_tcp, post_over_tcp, request_over_tcp, request_over_unix};
 pub use channels::Added;
 pub use chatting::{Chatting, call, hook, hook_of, planned, script, text};
+pub use clock::Clock;
 pub use disk::{Disk, free_bytes};
 pub use person::Person;
+pub use registry::{ADDRESS, Registry};
 pub use sent_files::{SentFiles, Way};
 pub use upstream::{Upstream, answer};
 
@@ -112,7 +116,7 @@ impl Setup {
         self
     }
 
-    /// With every process of the table: those that a host starts only where they are configured are egress, a sentence
+    /// With every process of the table: those that a host starts only where they are configured are egress, the scheduler, a sentence
     /// model of this machine and a channel, which has no secret and so connects to nothing. The model does not lie below `/tmp`, where in
     /// mode system each process has a folder of its own.
     #[must_use]
@@ -122,7 +126,7 @@ impl Setup {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         write_model(folder.path(), 7);
         self.config.push_str(&format!(
-            "\n[agent.outward.network]\nmode = \"proxy\"\n[embedder]\nfolder = \"{}\"\n[ingress]\nlisten = \"127.0.0.1:{}\"\n{IDLE}",
+            "\n[agent.outward.network]\nmode = \"proxy\"\n[scheduler]\nenabled = true\n[embedder]\nfolder = \"{}\"\n[ingress]\nlisten = \"127.0.0.1:{}\"\n{IDLE}",
             folder.path().display(),
             free_port(),
         ));
@@ -338,6 +342,12 @@ impl Host {
     #[must_use]
     pub fn runners_with_a_way_out(&self) -> Vec<i32> {
         self.children_named("runner@net\0", |_, _| true)
+    }
+
+    /// The pids of the first processes of the jails of browsers.
+    #[must_use]
+    pub fn browsers(&self) -> Vec<i32> {
+        self.children_named("runner@browser\0", |_, _| true)
     }
 
     /// Those among agentd's own children.

@@ -49,6 +49,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("weights", &[]),
     ("embedder", &["ipc-proto", "kit", "manifest", "weights"]),
     ("curator", STORING),
+    ("scheduler", STORING),
     ("gate", &["address", "ipc-proto", "kit", "manifest", "policy", "provenance", "toolset"]),
     ("vendors", &["ipc-proto"]),
     ("gateway", &["ipc-proto", "kit", "manifest", "memory-tools", "vendors"]),
@@ -114,7 +115,7 @@ const ONLY: &[(&[&str], &[&str])] = &[
     // The server that stands for Discord has a gateway.
     (&["tokio-tungstenite", "tungstenite"], &["credproxy", "upstream", "web", "egress", "tests"]),
     (&["hickory-resolver", "hickory-proto", "hickory-net"], &["dialer"]),
-    // Scheduler is still to come. The bench, which is in tests, has memory's own code write.
+    // The bench, which is in tests, has memory's own code write.
     (
         &["rusqlite", "libsqlite3-sys"],
         &["migration", "memory", "router", "model", "scheduler", "curator", "tests"],

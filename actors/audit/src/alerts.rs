@@ -23,7 +23,7 @@ struct Rule {
 }
 
 /// The rules; no event counts for two.
-fn rules(config: &config::Alerts) -> [Rule; 6] {
+fn rules(config: &config::Alerts) -> [Rule; 7] {
     [
         Rule {
             name: "auth failures",
@@ -61,6 +61,12 @@ fn rules(config: &config::Alerts) -> [Rule; 6] {
             key: |event| text(event.subject.as_ref()),
             bounds: config.disk_low,
         },
+        Rule {
+            name: "job failed",
+            counts: |event| event.action == Action::JobFailed,
+            key: |event| text(event.subject.as_ref()),
+            bounds: config.job_failed,
+        },
     ]
 }
 
@@ -94,7 +100,7 @@ struct KeyState {
 
 /// The alerts and the events that were counted for them lately.
 pub(crate) struct Alerts {
-    rules: [Rule; 6],
+    rules: [Rule; 7],
     seen: HashMap<(&'static str, String), KeyState>,
 }
 

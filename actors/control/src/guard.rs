@@ -105,7 +105,8 @@ macro_rules! refusals {
 
 refusals! {
     Whoami Status Inspect Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
-    McpServers McpServer McpApprove McpInstall McpForget McpAsk Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
+    ScheduleList ScheduleShow ScheduleAdd ScheduleChange ScheduleHistory
+    McpServers McpServer McpApprove McpInstall McpForget McpLoginTerms McpRegister McpAsk Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
     EditUser RemoveUser Channels Channel PauseChannel SetGroup Pairings ApprovePairing RefusePairing CreateLink LinkUser
     UnlinkUser CheckChannel TestChannel Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
     MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove
@@ -185,6 +186,8 @@ mod tests {
         "mcp_approve",
         "mcp_install",
         "mcp_forget",
+        "mcp_login_terms",
+        "mcp_register",
         "mcp_ask",
         "model_test",
         "model_usage",

@@ -14,12 +14,13 @@ mod policies;
 mod probes;
 mod queue;
 mod records;
+mod schedules;
 mod servers;
 mod sessions;
 
 use crate::caller::Caller;
 use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
-use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
+use ipc_proto::approval::{ApprovalInfo, ApprovalView, FORM, Grant, Reply};
 use ipc_proto::audit::{Consistency, Filter, NOTE, Page, Proof, Record, Report, Rotation, Stats, TreeHead};
 use ipc_proto::channel::{
     ACCOUNTS, ChannelInfo, ChannelView, DeliveryId, DeliveryInfo, FINDINGS, Finding, GroupRule, LinkCode,
@@ -34,9 +35,7 @@ use ipc_proto::credproxy::{
 use ipc_proto::curator::{Edit, JobState, JobView, Listing, PromptJob};
 use ipc_proto::gate::{POLICY_BOUND, PolicySet, Tried};
 use ipc_proto::ids::{ApprovalId, CallId, JobId, MemoryId, MessageId, SessionId, TurnId, WorkspaceId};
-use ipc_proto::mcp::{
-    self, Act, Approving, Installed, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
-};
+use ipc_proto::mcp::{self, Act, Approving, SERVER_TOOLS, SERVERS, TOOL_NAME};
 use ipc_proto::memory::{
     self, Answered, Area, Block, BlockAsk, Capture, Entry, Forget, Forgotten, HITS, MOST_IDS, Muted,
     Neighbourhood, Project, Question, Raw, Restored, RestoredSession, Row, SessionRow, Start, Unread,
@@ -46,6 +45,7 @@ use ipc_proto::router::{
     Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
     SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Typed, UserInfo, WorkspaceInfo,
 };
+use ipc_proto::scheduler::{Change, FireInfo, JOBS, JobInfo, JobName, JobView as ScheduledView, NewJob};
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::command::Kind;
 use tarpc::context::Context;
@@ -174,11 +174,18 @@ impl Control for Caller {
     }
 
     serves! {
-        mcp_servers => list_servers() -> List<ServerInfo, SERVERS>;
-        mcp_server => show_server(name: Name, start: bool) -> Box<ServerView>;
+        schedule_list => list_scheduled() -> List<JobInfo, JOBS>;
+        schedule_show => show_scheduled(job: JobName) -> Box<ScheduledView>;
+        schedule_add => schedule_job(id: JobId, job: NewJob) -> Box<ScheduledView>;
+        schedule_change => change_scheduled(job: JobName, change: Change) -> JobInfo;
+        schedule_history => scheduled_times(job: Option<JobName>) -> List<FireInfo, 256>;
+        mcp_servers => list_servers() -> List<mcp::ServerInfo, SERVERS>;
+        mcp_server => show_server(name: Name, start: bool) -> Box<mcp::ServerView>;
         mcp_approve => approve_tools(name: Name, tools: List<Approving, SERVER_TOOLS>) -> List<Text<TOOL_NAME>, SERVER_TOOLS>;
-        mcp_install => install_server(name: Name) -> Option<Installed>;
+        mcp_install => install_server(name: Name) -> Option<mcp::Installed>;
         mcp_forget => forget_server(name: Name) -> ();
+        mcp_login_terms => show_login(name: Name) -> Box<mcp::LoginTerms>;
+        mcp_register => register_client(name: Name, redirect_uri: Text<256>) -> Text<1024>;
         mcp_ask => ask_server(name: Name, act: Act) -> mcp::Reply;
         cancel => cancel_turn(turn: TurnId) -> ();
         sessions => list_sessions() -> List<SessionInfo, 256>;
@@ -206,6 +213,7 @@ impl Control for Caller {
         test_channel => try_channel(name: Name, to: Text<128>) -> DeliveryId;
         deliveries => list_deliveries(message: Option<MessageId>, unknown: bool) -> List<DeliveryInfo, 256>;
         resend => resend_message(message: MessageId) -> u32;
+        answer => answer_approval(id: ApprovalId, hash: [u8; 32], reply: Reply, form: Text<FORM>) -> ApprovalInfo;
         memory_read => read_memories(area: Area, ids: List<MemoryId, MOST_IDS>) -> List<Row, HITS>;
         memory_raw => show_material(area: Area, id: MemoryId) -> Raw;
         memory_list => list_memories(area: Area, filter: memory::Filter, limit: u16, start: Start) -> List<Row, HITS>;
@@ -338,10 +346,6 @@ impl Control for Caller {
 
     async fn approval(self, _: Context, id: ApprovalId) -> Answer<ApprovalView> {
         self.show_approval(id).await
-    }
-
-    async fn answer(self, _: Context, id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo> {
-        self.answer_approval(id, hash, reply).await
     }
 
     async fn grants(self, _: Context) -> Answer<List<Grant, 256>> {

@@ -20,6 +20,7 @@ use ipc_proto::embedder::EmbedderClient;
 use ipc_proto::gate::GateClient;
 use ipc_proto::memory::MemoryClient;
 use ipc_proto::router::RouterClient;
+use ipc_proto::scheduler::SchedulerClient;
 use ipc_proto::{Method, Name, config};
 use kit::{Host, Link, NotRecorded, Stub};
 use manifest::Process;
@@ -53,6 +54,7 @@ pub(crate) struct OperatorState {
     pub(crate) router: Link<RouterClient>,
     pub(crate) gate: Link<GateClient>,
     pub(crate) curator: Link<CuratorClient>,
+    pub(crate) scheduler: Link<SchedulerClient>,
     refusals: RefCell<Refusals>,
     violations: Violations,
     /// The end of a freeze of every other process, for a copy of the state.
@@ -74,6 +76,7 @@ impl OperatorState {
             router: host.link(),
             gate: host.link(),
             curator: host.link(),
+            scheduler: host.link(),
             refusals: RefCell::default(),
             violations: Violations::default(),
             frozen_until: Cell::default(),

@@ -106,6 +106,7 @@ impl<O: Outside> Proxy<O> {
 fn asked(login: &Login, address: &Address) -> Result<http::Request<Full<Bytes>>, CredError> {
     let mut fields = vec![("client_id", login.client_id.as_str())];
     fields.extend(login.client_secret.as_deref().map(|secret| ("client_secret", secret)));
+    fields.extend(login.resource.as_deref().map(|resource| ("resource", resource)));
     match &login.grant {
         Grant::Code { code, verifier, redirect_uri } => fields.extend([
             ("grant_type", "authorization_code"),

@@ -146,6 +146,7 @@ mod tests {
             token_url: "https://login.test/token".to_owned(),
             client_id: "me".to_owned(),
             client_secret: None,
+            resource: None,
             grant: Grant::Tokens {
                 access: "access-token-1".to_owned(),
                 refresh: refresh.map(str::to_owned),

@@ -5,8 +5,10 @@
 
 mod connections;
 mod exchange;
+mod greeting;
 mod request;
 mod server;
+mod tunnel;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,10 @@
 //! A request as it goes to the server, built from the gate's fields, and the head of its reply. Pure.
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, UPGRADE};
 use http::{HeaderMap, Method, Request};
 use http_body_util::Full;
+use hyper::body::Body;
 use ipc_proto::dialer::Host;
 use ipc_proto::egress::{self, EgressError, HEADERS, Line, Origin};
 use ipc_proto::{List, Name, Text};
@@ -48,6 +49,13 @@ pub(crate) fn build(request: egress::Request) -> Result<Request<Full<Bytes>>, Eg
     *built.method_mut() = method.ok_or_else(|| bad("method"))?;
     *built.uri_mut() = path.parse().map_err(|_| bad("path"))?;
     *built.headers_mut() = headers(&request.headers)?;
+    if request.websocket {
+        if built.method() != Method::GET || built.body().size_hint().exact() != Some(0) {
+            return Err(bad("method"));
+        }
+        built.headers_mut().insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        built.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+    }
     built.headers_mut().insert(HOST, authority(&request.origin)?);
     Ok(built)
 }
@@ -100,6 +108,7 @@ mod tests {
             path: Text::clip(path),
             headers: List::clip(headers.iter().map(line)),
             body: Blob::default(),
+            websocket: false,
         }
     }
 
@@ -119,6 +128,20 @@ mod tests {
         assert_eq!(got, ["accept", "cookie", "host"]);
         assert_eq!(built.headers()["host"], "a.example");
         assert_eq!(built.uri(), "/simple/?q=1");
+    }
+
+    #[test]
+    fn an_upgrade_is_asked_for_by_a_websocket_and_by_nothing_else() {
+        let given = [("Upgrade", "h2c"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "x")];
+        assert!(build(request("GET", "/", &given)).unwrap().headers().get(UPGRADE).is_none());
+        let asked = egress::Request { websocket: true, ..request("GET", "/", &given) };
+        let built = build(asked.clone()).unwrap();
+        assert_eq!(
+            (&built.headers()[UPGRADE], &built.headers()[CONNECTION]),
+            (&HeaderValue::from_static("websocket"), &HeaderValue::from_static("Upgrade"))
+        );
+        let posted = egress::Request { method: Name::clip("POST"), ..asked };
+        assert!(build(posted).is_err());
     }
 
     #[test]

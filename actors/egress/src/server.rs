@@ -2,7 +2,7 @@
 
 use crate::exchange::Exchanges;
 use ipc_proto::config;
-use ipc_proto::egress::{Egress, EgressError, FRAME_BOUND, Head, Piece, ReplyId, Request};
+use ipc_proto::egress::{Egress, EgressError, FRAME_BOUND, Head, Origin, Piece, ReplyId, Request};
 use kit::{Dial, Edge, Host, OpenFault, Place};
 use manifest::Process;
 use rustls::ClientConfig;
@@ -52,6 +52,18 @@ impl Egress for Server {
 
     async fn next(self, _: Context, reply: ReplyId) -> Result<Piece, EgressError> {
         self.0.next(reply).await
+    }
+
+    async fn tunnel(self, _: Context, origin: Origin) -> Result<ReplyId, EgressError> {
+        let opened = self.0.tunnel(&origin).await;
+        if let Err(fault) = &opened {
+            tracing::info!(%fault, "a tunnel was not opened");
+        }
+        opened
+    }
+
+    async fn send(self, _: Context, reply: ReplyId, piece: Piece) -> Result<(), EgressError> {
+        self.0.push(reply, piece).await
     }
 
     async fn close(self, _: Context, reply: ReplyId) {

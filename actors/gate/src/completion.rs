@@ -3,4 +3,5 @@
 pub(crate) mod ended;
 pub(crate) mod images;
 pub(crate) mod model_call;
+pub(crate) mod pictures;
 pub(crate) mod plan;

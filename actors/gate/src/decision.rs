@@ -2,6 +2,7 @@
 
 pub(crate) mod approval;
 pub(crate) mod decide;
+pub(crate) mod page;
 pub(crate) mod question;
 pub(crate) mod record;
 pub(crate) mod refusal;

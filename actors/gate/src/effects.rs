@@ -1,12 +1,17 @@
 //! Effects of the tools that do not run in the jail, and the results of all tools.
 
+mod browser_call;
 mod fetch;
 mod memory_changes;
 mod memory_reads;
 mod outcome;
+mod picture;
 pub(crate) mod result;
 mod rows;
 pub(crate) mod run;
 mod send_file;
-mod server_call;
+pub(crate) mod server_call;
+mod server_form;
+mod server_question;
 mod service_call;
+pub(crate) mod tool_find;

@@ -7,6 +7,7 @@ mod requests;
 mod secret;
 mod service;
 mod session;
+mod tunnels;
 
 pub(crate) use requests::Network;
 pub(crate) use session::Outbound;

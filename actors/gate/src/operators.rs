@@ -3,6 +3,7 @@
 //! them.
 
 mod health;
+mod login;
 mod servers;
 
 use crate::memory::recall;
@@ -19,7 +20,8 @@ use ipc_proto::gate::{
 use ipc_proto::ids::{MemoryId, SessionId, UserId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::mcp::{
-    Act, Approving, Installed, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+    Act, Approving, Installed, LoginTerms, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView,
+    TOOL_NAME,
 };
 use ipc_proto::memory::{
     Answered, Area, Block, BlockAsk, Entry, Filter, HITS, MOST_IDS, Neighbourhood, Project, Question, Raw,
@@ -123,6 +125,19 @@ impl Gate for Operators {
 
     async fn mcp_forget(self, _: Context, name: Name, by: Name) -> Result<(), McpError> {
         Box::pin(servers::forget(&self.gate, &name, &by)).await
+    }
+
+    async fn mcp_login_terms(self, _: Context, name: Name) -> Result<Box<LoginTerms>, McpError> {
+        Box::pin(login::terms(&self.gate, &name)).await
+    }
+
+    async fn mcp_register(
+        self,
+        _: Context,
+        name: Name,
+        redirect_uri: Text<256>,
+    ) -> Result<Text<1024>, McpError> {
+        Box::pin(login::register(&self.gate, &name, &redirect_uri)).await
     }
 
     async fn mcp_ask(self, _: Context, name: Name, act: Act) -> Result<Reply, McpError> {

@@ -2,8 +2,8 @@
 //! performed elsewhere. It never waits for a peer.
 
 use crate::interface::{
-    ApiRequest, ApprovalRequest, ChannelsRequest, EventRequest, GateRequest, MessageRequest, SessionRequest,
-    UserRequest,
+    ApiRequest, ApprovalRequest, ChannelsRequest, EventRequest, FireRequest, GateRequest, MessageRequest,
+    SessionRequest, UserRequest,
 };
 use crate::port::Port;
 use crate::state::RouterState;
@@ -26,6 +26,7 @@ const TICK: Duration = Duration::from_millis(500);
 pub(crate) enum Message {
     Gate(GateRequest),
     Api(ApiRequest),
+    Fire(FireRequest),
     Approval(ApprovalRequest),
     Queue(MessageRequest),
     Session(SessionRequest),
@@ -63,6 +64,7 @@ macro_rules! requests {
 requests!(
     Gate(GateRequest),
     Api(ApiRequest),
+    Fire(FireRequest),
     Approval(ApprovalRequest),
     Queue(MessageRequest),
     Session(SessionRequest),
@@ -77,6 +79,7 @@ impl Message {
         match self {
             Self::Gate(_) => "call of gate",
             Self::Api(_) => "call of gateway",
+            Self::Fire(_) => "message of a job",
             Self::Approval(_) => "approval",
             Self::Queue(_) => "message",
             Self::Session(_) => "session",
@@ -99,6 +102,7 @@ impl RouterState {
         match message {
             Message::Gate(request) => self.gate_request(request),
             Message::Api(request) => self.api_request(request),
+            Message::Fire(request) => self.fire_request(request),
             Message::Approval(request) => self.approval_request(request),
             Message::Queue(request) => self.message_request(request),
             Message::Session(request) => self.session_request(request),

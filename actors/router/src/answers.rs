@@ -90,7 +90,8 @@ impl RouterState {
             Reply::Once => !denied && grant.is_none(),
             Reply::Session => !denied && grant.is_some(),
         };
-        same && asked.hash == request.hash && asked.answered_by.as_ref() == Some(&request.by)
+        let form = self.store.form(request.id).is_ok_and(|form| form.is_empty() || form == request.form);
+        same && form && asked.hash == request.hash && asked.answered_by.as_ref() == Some(&request.by)
     }
 
     /// Stores an answer that is on the record, and then takes the answers that came meanwhile.
@@ -121,7 +122,8 @@ impl RouterState {
         grant: Option<Grant>,
     ) -> Result<ApprovalInfo, RouterError> {
         let to = becomes(request.reply);
-        let settled = Settled { id: request.id, to, by: Some(&request.by), now_ms: self.now.ms };
+        let settled =
+            Settled { id: request.id, to, by: Some(&request.by), form: &request.form, now_ms: self.now.ms };
         let won = self.store.commit(|tx| {
             let won = tx.settle(&settled)?;
             if won && let Some(grant) = &grant {

@@ -9,14 +9,14 @@ use crate::state::approvals::{AnswerPoll, AnsweredPort, Questions};
 use crate::state::effects::Recorded;
 use crate::state::moment::PAUSE;
 use crate::store::{Asked, Settled, StoreFault, Waiting};
-use ipc_proto::List;
 use ipc_proto::approval::{
-    ApprovalInfo, ApprovalView, PENDING, PENDING_OF_OWNERS, PENDING_PER_SESSION, PENDING_PER_USER, Question,
-    State,
+    ApprovalInfo, ApprovalView, FORM, PENDING, PENDING_OF_OWNERS, PENDING_PER_SESSION, PENDING_PER_USER,
+    Question, State,
 };
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::ids::{ApprovalId, CallId, TurnId, UserId};
 use ipc_proto::router::{EventName, RouterError};
+use ipc_proto::{List, Text};
 use sha2::{Digest, Sha256};
 
 /// The approvals that wait in the session, for the user or in all, whichever first leaves no room for one more. One user's
@@ -76,15 +76,22 @@ impl RouterState {
         }
     }
 
-    /// Uses up an approval of an act that is no step of its turn's transcript. The act is the gate's: it is on the record.
-    pub(crate) fn claim(&mut self, turn: TurnId, id: ApprovalId, call: CallId) -> Result<(), RouterError> {
+    /// Uses up an approval of an act that is no step of its turn's transcript; returns the values of its form. The act is the gate's:
+    /// it is on the record.
+    pub(crate) fn claim(
+        &mut self,
+        turn: TurnId,
+        id: ApprovalId,
+        call: CallId,
+    ) -> Result<Text<FORM>, RouterError> {
         let head = self.under_way(turn)?;
         let now_ms = self.now.ms;
+        let form = self.store.form(id)?;
         let claimed = self.store.commit(|tx| tx.claim(id, turn, call, now_ms))?;
         kit::fault_point!("router.claim.committed");
         self.schedule_expiry();
         self.clock(head.seq);
-        if claimed { Ok(()) } else { Err(RouterError::NotApproved) }
+        if claimed { Ok(form) } else { Err(RouterError::NotApproved) }
     }
 
     fn first_settled(
@@ -203,7 +210,7 @@ impl RouterState {
     }
 
     fn expired(&mut self, asked: &Asked) -> Result<(), StoreFault> {
-        let settled = Settled { id: asked.id, to: State::Expired, by: None, now_ms: self.now.ms };
+        let settled = Settled { id: asked.id, to: State::Expired, by: None, form: "", now_ms: self.now.ms };
         let done = self.store.commit(|tx| tx.settle(&settled))?;
         kit::fault_point!("router.approval.expired");
         self.schedule_expiry();

@@ -11,7 +11,7 @@ use crate::state::RouterState;
 use crate::state::effects::{Effect, PendingRequest, Recorded};
 use crate::state::requests::{AnswerPort, CodedAnswer};
 use crate::store::{Arrival, DAY_MS};
-use crate::submit::StoredMessage;
+use crate::submit::{Beside, StoredMessage};
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::channel::{Admitted, BATCH, Batch, ChannelError, ConversationKind, DropReason, Inbound};
 use ipc_proto::ids::UserId;
@@ -274,7 +274,7 @@ impl RouterState {
         for _ in 0..3 {
             let session = self.channel_session(channel, &inbound.conversation, user)?;
             let submission = submission(channel, inbound, user, session, (&taken, shows_images));
-            match self.store_submission(&submission, None, None, &progress.stored) {
+            match self.store_submission(&submission, None, Beside::default(), &progress.stored) {
                 Ok(stored) => {
                     let (message, turn, seq) = (stored.head.id, stored.head.turn, stored.head.seq);
                     progress.stored.push(stored);

@@ -211,7 +211,7 @@ impl RouterState {
         };
         let user = Some(user).filter(|_| role != UserRole::Owner);
         let (id, hash) = (choice.approval, choice.hash);
-        self.answer(AnswerRequest { user, by, id, hash, reply, port });
+        self.answer(AnswerRequest { user, by, id, hash, reply, form: Text::default(), port });
     }
 
     /// Tells the outcome of an answer where it came from. The choices of a question that waits no longer are gone then.

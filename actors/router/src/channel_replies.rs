@@ -23,12 +23,20 @@ pub(crate) struct ChannelReply {
     pub(crate) channel: Name,
     pub(crate) conversation: Conversation,
     message: i64,
-    reply_to: Text<128>,
+    reply_to: Option<Text<128>>,
     edits: Option<Text<128>>,
     text: String,
     plain_links: bool,
     /// The message whose answer may not have arrived, and the nonce of the button that has it sent again.
     pub(crate) offer: Option<(i64, [u8; 16])>,
+}
+
+/// The place of an answer on a platform.
+struct ReplyPlace {
+    channel: Name,
+    conversation: Conversation,
+    reply_to: Option<Text<128>>,
+    edits: Option<Text<128>>,
 }
 
 impl ChannelReply {
@@ -38,7 +46,7 @@ impl ChannelReply {
             channel: &self.channel,
             conversation: &self.conversation,
             message: Some(self.message),
-            reply_to: Some(&self.reply_to),
+            reply_to: self.reply_to.as_deref(),
             edits: self.edits.as_deref(),
             text: &self.text,
             plain_links: self.plain_links,
@@ -48,23 +56,27 @@ impl ChannelReply {
 }
 
 impl RouterState {
-    /// The answer to a message, if it came by a platform and there is something to say.
+    /// The answer to a message, if it came by a platform or its job names a conversation, and there is something to say.
     pub(crate) fn reply_by_channel(
         &self,
         head: &Head,
         finished: &Finished,
     ) -> Result<Option<ChannelReply>, StoreFault> {
-        let Some(arrival) = self.store.arrival_of(head.seq)? else { return Ok(None) };
+        let Some(place) = self.place_of_reply(head)? else { return Ok(None) };
         let text = match &finished.end {
             End::Answered | End::Exited { .. } => finished.text.to_string(),
             End::Cancelled | End::Recalled | End::TakenIn(_) => String::new(),
+            failed if place.reply_to.is_none() => {
+                let session = self.store.session(head.session)?.name;
+                format!("The message of the job in session {session} was not answered: {}.", note_of(failed))
+            }
             failed => format!("I could not answer: {}.", note_of(failed)),
         };
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let unknown = self.store.unknown_in(&head.channel, &arrival.conversation)?;
-        let buttons = channels::account(&head.channel)
+        let unknown = self.store.unknown_in(&place.channel, &place.conversation)?;
+        let buttons = channels::account(&place.channel)
             .and_then(|account| self.channel_of(account).ok())
             .is_some_and(|channel| channel.rules.platform.has_buttons());
         let before = match unknown.map(|seq| self.store.message_at(seq)).transpose()?.flatten() {
@@ -78,14 +90,33 @@ impl RouterState {
             None => String::new(),
         };
         Ok(Some(ChannelReply {
-            channel: head.channel.clone(),
-            conversation: arrival.conversation,
+            channel: place.channel,
+            conversation: place.conversation,
             message: head.seq,
-            reply_to: arrival.reply_to,
-            edits: arrival.preview,
+            reply_to: place.reply_to,
+            edits: place.edits,
             text: format!("{before}{text}"),
             plain_links: finished.label.trust == Trust::Untrusted,
             offer: unknown.filter(|_| buttons).map(|seq| (seq, codes::nonce())),
+        }))
+    }
+
+    /// The conversation that the answer to a message goes to: the one it came from, or the one that its job names.
+    fn place_of_reply(&self, head: &Head) -> Result<Option<ReplyPlace>, StoreFault> {
+        if let Some(arrival) = self.store.arrival_of(head.seq)? {
+            return Ok(Some(ReplyPlace {
+                channel: head.channel.clone(),
+                conversation: arrival.conversation,
+                reply_to: Some(arrival.reply_to),
+                edits: arrival.preview,
+            }));
+        }
+        let to = self.store.fire_of(head.seq)?.and_then(|fire| fire.to);
+        Ok(to.map(|(channel, conversation)| ReplyPlace {
+            channel,
+            conversation,
+            reply_to: None,
+            edits: None,
         }))
     }
 

@@ -74,7 +74,7 @@ impl RouterState {
     }
 
     /// The conversation of this group or person, if the account admits it.
-    fn admitted(&self, channel: &Channel, to: &Text<128>) -> Result<Conversation, ChannelError> {
+    pub(crate) fn admitted(&self, channel: &Channel, to: &Text<128>) -> Result<Conversation, ChannelError> {
         let conversation = |kind| Conversation { id: to.clone(), thread: None, kind };
         if self.group_rule(channel, to)?.is_some() {
             return Ok(conversation(ConversationKind::Group));

@@ -195,9 +195,9 @@ impl RouterState {
                 tx.end_is_done(seq)?;
                 tx.transition(&transition)
             })?;
-            Ok(open)
+            Ok((open, reply.map_or_else(|| head.channel.clone(), |reply| reply.channel)))
         });
-        let open = match committed {
+        let (open, channel) = match committed {
             Ok(open) => open,
             Err(fault) => {
                 tracing::error!(%fault, "an end could not be stored; it waits");
@@ -218,7 +218,7 @@ impl RouterState {
             failed => self.publish_progress(&head, EventName::MessageFailed, Some(failed.name())),
         }
         self.voided(&open);
-        self.wake_channel(&head.channel);
+        self.wake_channel(&channel);
         self.ring_ends(head.turn, finished);
         waiting.into_iter().flatten().for_each(|on_end| on_end(Ok(())));
         self.drive_now = true;

@@ -31,6 +31,7 @@ mod dead_letters;
 mod ending;
 mod engines;
 mod events;
+mod firing;
 mod follow;
 mod gauges;
 mod history;

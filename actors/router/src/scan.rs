@@ -1,7 +1,7 @@
 //! From accepted to queued: a message's acceptance goes on the record, the scanner judges its text, and it gets its label. While audit or
 //! the scanner is away the message stays accepted; none is lost and none goes on.
 
-use crate::channels::{self, API, CONTROL};
+use crate::channels::{self, API, CONTROL, SCHEDULE};
 use crate::state::RouterState;
 use crate::state::effects::{Effect, ScanJob};
 use crate::state::live::{Acceptance, Live, Phase};
@@ -147,7 +147,7 @@ impl RouterState {
         let by_platform = channels::account(channel).and_then(|account| self.config.channels.get(account));
         match by_platform {
             Some(rules) => rules.trust_user && rules.platform.proves_sender() && role == UserRole::Owner,
-            None => matches!(channel, CONTROL | API) && role >= UserRole::User,
+            None => matches!(channel, CONTROL | API | SCHEDULE) && role >= UserRole::User,
         }
     }
 

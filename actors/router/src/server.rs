@@ -5,7 +5,7 @@ mod calls;
 
 use crate::actor::RouterHandle;
 use crate::interface::{
-    ApiRequest, ApprovalRequest, ChannelsRequest, GateRequest, MessageRequest, PlatformRequest,
+    ApiRequest, ApprovalRequest, ChannelsRequest, FireRequest, GateRequest, MessageRequest, PlatformRequest,
     SessionRequest, UserRequest,
 };
 use crate::state::approvals::Questions;
@@ -14,7 +14,7 @@ use crate::state::requests::{AnswerPort, AnswerRequest, NewFile, NewKey, NewStep
 use crate::store::{Origin, Person};
 use calls::{LONG_POLL, PATIENCE};
 use ipc_proto::api::{Caller, Holder, KEYS, KeyInfo, KeyScope, Presented};
-use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Question, State};
+use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, FORM, Grant, Question, State};
 use ipc_proto::channel::{
     ACCOUNTS, Admitted, BATCH, Batch, CAPTION, ChannelError, ChannelInfo, ChannelView, Claim, DeliveryId,
     DeliveryInfo, FILE_PIECE, FINDINGS, FilePart, Finding, GroupRule, HOLDING, Inbound, LinkCode, LiveTurn,
@@ -26,10 +26,10 @@ use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Followed, Input, MessageInfo, MessageView, NamedEvent, Obstacle, Passed,
-    QueueInfo, Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName, SessionView,
-    Steer, Steering, SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed, UserInfo,
-    WorkspaceInfo,
+    Accepted, AgentInfo, Finished, Fire, Fired, Followed, Input, MessageInfo, MessageView, NamedEvent,
+    Obstacle, Passed, QueueInfo, Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName,
+    SessionView, Steer, Steering, SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed,
+    UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
@@ -114,6 +114,18 @@ impl Router for RouterServer {
         self.request(|reply| GateRequest::Postpone { turn, obstacle, why, again_s, reply }).await
     }
 
+    async fn check_fire(self, _: Context, fire: Fire) -> Answer<()> {
+        self.request(|reply| FireRequest::Check { fire: Box::new(fire), reply }).await
+    }
+
+    async fn fire(self, _: Context, fire: Fire) -> Answer<Accepted> {
+        self.request(|reply| FireRequest::Fire { fire: Box::new(fire), reply }).await
+    }
+
+    async fn fired(self, _: Context, user: UserId, key: Text<256>) -> Answer<Fired> {
+        self.request(|reply| FireRequest::State { user, key, reply }).await
+    }
+
     async fn ask(self, _: Context, turn: TurnId, question: Question) -> Answer<()> {
         let question = Box::new(question);
         self.request(|reply| GateRequest::Ask { turn, question, reply }).await
@@ -132,7 +144,7 @@ impl Router for RouterServer {
         answer.unwrap_or(Ok(None))
     }
 
-    async fn claim(self, _: Context, turn: TurnId, id: ApprovalId, call: CallId) -> Answer<()> {
+    async fn claim(self, _: Context, turn: TurnId, id: ApprovalId, call: CallId) -> Answer<Text<FORM>> {
         self.request(|reply| GateRequest::Claim { turn, id, call, reply }).await
     }
 
@@ -255,7 +267,7 @@ impl Router for RouterServer {
         by: Name,
         id: ApprovalId,
         hash: [u8; 32],
-        reply: approval::Reply,
+        (reply, form): (approval::Reply, Text<FORM>),
     ) -> Answer<ApprovalInfo> {
         self.request(|port| {
             ApprovalRequest::Answer(Box::new(AnswerRequest {
@@ -264,6 +276,7 @@ impl Router for RouterServer {
                 id,
                 hash,
                 reply,
+                form,
                 port: AnswerPort::Person(port),
             }))
         })

@@ -3,7 +3,7 @@
 
 use crate::state::RouterState;
 use crate::state::live::{Acceptance, Live, Phase};
-use crate::store::{Head, NewMessage, Session, SteeringTarget, Store, StoreFault, Workspace};
+use crate::store::{Head, NewMessage, Session, SteeringTarget, Store, StoreFault, StoredFire, Workspace};
 use ipc_proto::Name;
 use ipc_proto::content::{IMAGES_BOUND, TEXT_BOUND};
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
@@ -27,6 +27,15 @@ const LONGEST_HINT: u64 = 60;
 pub(crate) struct StoredMessage {
     pub(crate) head: Head,
     new_session: bool,
+}
+
+/// The rows that are stored with a message, in the same commit.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Beside<'a> {
+    /// The turn that it steers.
+    pub(crate) steers: Option<SteeringTarget>,
+    /// The part that only a job's message has.
+    pub(crate) fire: Option<&'a StoredFire>,
 }
 
 /// The place of a message: a session that is there, or one that is made with it.
@@ -63,8 +72,27 @@ impl RouterState {
         if let Some(head) = self.store.message_keyed(user, &submission.channel, &submission.key)? {
             return Ok(self.accepted(&head));
         }
-        let stored = self.store_submission(submission, key, target, &[])?;
+        let beside = Beside { steers: target, fire: None };
+        let stored = self.store_submission(submission, key, beside, &[])?;
         Ok(self.announce(stored))
+    }
+
+    /// Accepts a new message of a job.
+    pub(crate) fn submit_fire(
+        &mut self,
+        submission: &Submission,
+        fire: &StoredFire,
+    ) -> Result<Accepted, RouterError> {
+        let beside = Beside { steers: None, fire: Some(fire) };
+        let stored = self.store_submission(submission, None, beside, &[])?;
+        Ok(self.announce(stored))
+    }
+
+    /// Fails if a message of a job cannot be, or its session and agent do not fit.
+    pub(crate) fn check_place(&self, submission: &Submission) -> Result<(), RouterError> {
+        check(submission)?;
+        let user = self.people.by_id(submission.user).ok_or(RouterError::NoUser)?;
+        self.place(submission, user.id, user.name.clone()).map(drop)
     }
 
     /// Stores a message that is new. `batch` are the messages of the same batch that were stored before it and are not queued yet.
@@ -72,7 +100,7 @@ impl RouterState {
         &mut self,
         submission: &Submission,
         key: Option<KeyId>,
-        target: Option<SteeringTarget>,
+        beside: Beside<'_>,
         batch: &[StoredMessage],
     ) -> Result<StoredMessage, RouterError> {
         let bytes = check(submission)?;
@@ -93,7 +121,7 @@ impl RouterState {
             bytes,
             now_ms: self.now.ms,
         };
-        let seq = store_message(&mut self.store, &fresh, (&placement, target), &raise)?;
+        let seq = store_message(&mut self.store, &fresh, (&placement, beside), &raise)?;
         kit::fault_point!("router.submit.committed");
         let head = Head {
             seq,
@@ -338,7 +366,7 @@ pub(crate) fn check(submission: &Submission) -> Result<u32, RouterError> {
 fn store_message(
     store: &mut Store,
     fresh: &NewMessage<'_>,
-    (placement, target): (&Placement, Option<SteeringTarget>),
+    (placement, beside): (&Placement, Beside<'_>),
     raise: &Option<(WorkspaceId, Label)>,
 ) -> Result<i64, StoreFault> {
     store.commit(|tx| {
@@ -354,7 +382,8 @@ fn store_message(
             tx.raise_workspace(*workspace, label)?;
         }
         let seq = tx.accept(fresh)?;
-        target.map_or(Ok(()), |target| tx.set_steering_target(seq, target))?;
+        beside.steers.map_or(Ok(()), |target| tx.set_steering_target(seq, target))?;
+        beside.fire.map_or(Ok(()), |fire| tx.store_fire(seq, fire))?;
         Ok(seq)
     })
 }

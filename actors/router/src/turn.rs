@@ -74,6 +74,7 @@ impl RouterState {
             key: head.key.map(|id| self.bound_of(id)),
             files: List::clip(self.store.files_of(head.seq)?.into_iter().map(|(_, file)| file)),
             by_channel: self.store.arrival_of(head.seq)?.is_some(),
+            unattended: self.store.fire_of(head.seq)?.map(|fire| fire.unattended),
         })
     }
 

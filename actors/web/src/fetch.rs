@@ -72,7 +72,7 @@ impl<O: Outside> Web<O> {
         let bound = within("max_bytes", bound, PAGE_BOUND)?;
         let rule = Rule { private: self.private.clone(), ..fetch.rule };
         let ask = Ask::new(fetch.method, &fetch.headers, fetch.body)?;
-        let fetched = self.follow(&fetch.url, ask, &rule, bound);
+        let fetched = self.follow(&fetch.url, ask, (&rule, fetch.same_origin), bound);
         let fetched = timeout(patience, fetched).await.map_err(|_| WebError::TimedOut)??;
         Ok(page::read(&fetched))
     }
@@ -83,7 +83,7 @@ impl<O: Outside> Web<O> {
         &self,
         url: &str,
         mut ask: Ask,
-        rule: &Rule,
+        (rule, same_origin): (&Rule, bool),
         bound: usize,
     ) -> Result<Fetched, WebError> {
         let mut target = address::parse(url).map_err(refused)?;
@@ -97,6 +97,9 @@ impl<O: Outside> Web<O> {
             };
             let next = target.follow(&location).map_err(refused)?;
             keeps_tls(&target, &next)?;
+            if same_origin && !target.same_origin(&next) {
+                return Err(WebError::Refused(Name::clip("a redirect to another origin")));
+            }
             ask = ask.moved(method, target.same_origin(&next));
             target = next;
         }

@@ -114,7 +114,7 @@ impl<O: Outside> Web<O> {
             ..Rule::default()
         };
         let ask = Ask::new(web::Method::Get, &[], None)?;
-        let fetched = self.follow(&url, ask, &rule, PAGE_BOUND).await?;
+        let fetched = self.follow(&url, ask, (&rule, false), PAGE_BOUND).await?;
         Ok((fetched.status.as_u16(), fetched.body))
     }
 }

@@ -3,7 +3,9 @@
 use crate::app::{App, Outcome};
 use crate::approval::{answer, card, ends, facts, fetch, present};
 use crate::failure::Failure;
+use crate::form::{Form, Values};
 use crate::{text, view, wrap};
+use ipc_proto::Text;
 use ipc_proto::approval::{ApprovalView, Grant, Reply, State};
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::ids::ApprovalId;
@@ -36,6 +38,9 @@ pub(crate) enum Approvals {
         /// Also approve the same action for the rest of the session
         #[arg(long)]
         session: bool,
+        /// The value of a field, where a server asks you to fill in a form; may be given again
+        #[arg(long = "set", value_name = "NAME=VALUE")]
+        values: Vec<String>,
         /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
@@ -68,7 +73,7 @@ pub(crate) async fn run(app: &App, command: Approvals) -> Outcome {
     match command {
         Approvals::List { all } => list(app, all).await,
         Approvals::Show { id } => show(app, id).await,
-        Approvals::Approve { id, session, yes } => approve(app, id, session, yes).await,
+        Approvals::Approve { id, session, values, yes } => approve(app, id, (session, yes), &values).await,
         Approvals::Deny { id } => deny(app, id).await,
         Approvals::Grants => grants(app).await,
         Approvals::Revoke { id } => revoke(app, id).await,
@@ -106,12 +111,18 @@ async fn show(app: &App, id: String) -> Outcome {
 }
 
 /// Approves one: exactly the action that is shown here.
-async fn approve(app: &App, id: String, session: bool, yes: bool) -> Outcome {
+async fn approve(app: &App, id: String, (session, yes): (bool, bool), given: &[String]) -> Outcome {
     if app.out.json && !yes {
         return Err(Failure::Usage("with --json there is no confirmation: give --yes".to_owned()));
     }
     let view = fetch(app, find(app, &id).await?).await?;
     waits(&view)?;
+    let form = Form::of(&view.question);
+    let mut values = match &form {
+        Some(form) => form.given(given)?,
+        None if given.is_empty() => Values::new(),
+        None => return Err(Failure::Usage("this is no form, and takes no --set".to_owned())),
+    };
     if yes && !app.out.json {
         present(app, &view);
     }
@@ -120,19 +131,45 @@ async fn approve(app: &App, id: String, session: bool, yes: bool) -> Outcome {
             .out
             .done(json!({ "approval": view::approval_view(&view) }), "nothing was answered")?);
     }
+    let form = match form {
+        Some(form) => {
+            if !yes {
+                fill(app, &form, &mut values)?;
+            }
+            form.sent(&values)?
+        }
+        None => Text::default(),
+    };
     let reply = if session { Reply::Session } else { Reply::Once };
-    let info = answer(app, &view.question, reply).await?;
+    let info = answer(app, &view.question, reply, &form).await?;
     let sentence = if session { "approved, and for the rest of the session" } else { "approved" };
     Ok(app
         .out
         .done(json!({ "approval": view::approval(&info), "action": view.question.action }), sentence)?)
 }
 
+/// Asks for the fields that have no value yet.
+fn fill(app: &App, form: &Form, values: &mut Values) -> Result<(), Failure> {
+    let mut from = 0;
+    while let Some(at) = form.open(values, from) {
+        app.out.ask(&form.prompt(at))?;
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+            return Err(Failure::Usage("the form was not filled in".to_owned()));
+        }
+        match form.put(values, at, &line) {
+            Ok(()) => from = at + 1,
+            Err(why) => app.out.remark(&why),
+        }
+    }
+    Ok(())
+}
+
 /// Denies one.
 async fn deny(app: &App, id: String) -> Outcome {
     let view = fetch(app, find(app, &id).await?).await?;
     waits(&view)?;
-    let info = answer(app, &view.question, Reply::Deny).await?;
+    let info = answer(app, &view.question, Reply::Deny, &Text::default()).await?;
     Ok(app.out.done(json!({ "approval": view::approval(&info) }), "denied: it is not run")?)
 }
 

@@ -6,10 +6,10 @@
 
 mod environment;
 mod flags;
-mod login;
+pub(crate) mod login;
 mod seal;
 mod transfer;
-mod vault;
+pub(crate) mod vault;
 
 use crate::app::{App, Outcome};
 use crate::failure::Failure;

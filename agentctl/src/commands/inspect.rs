@@ -310,10 +310,9 @@ mod tests {
         let calls = json!(edges(gate, true)).to_string();
         assert!(calls.contains("hold_back") && !calls.contains("append_nothing"));
         let callers: Vec<_> = peers(gate, false).map(Process::name).collect();
-        assert_eq!(
-            callers,
-            ["curator", "gateway", "control", "runner", "runner@agent", "runner@net", "runner@mcp"]
-        );
+        let jails = Process::RUNNERS.iter().map(|jail| jail.name());
+        let expected: Vec<_> = ["curator", "gateway", "control"].into_iter().chain(jails).collect();
+        assert_eq!(callers, expected);
     }
 
     #[test]

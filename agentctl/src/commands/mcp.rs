@@ -6,6 +6,7 @@ mod approve;
 mod edit;
 mod folder;
 mod lines;
+mod login;
 mod material;
 mod memory;
 mod serve;
@@ -56,6 +57,8 @@ enum Command {
         #[arg(value_parser = crate::arguments::text::<64>)]
         name: Name,
     },
+    /// Log in at a server elsewhere by OAuth in a browser, or forget a login
+    Login(login::Arguments),
     /// Forget what you approved of a server, remove its files, and take it out of the configuration
     Remove(add::Remove),
     /// List a server's resources, or print one
@@ -91,6 +94,7 @@ pub(crate) async fn mcp(app: &App, arguments: Mcp) -> Outcome {
         Some(Command::Tools { name, refresh }) => show::tools(app, &name, refresh).await,
         Some(Command::Approve(arguments)) => approve::approve(app, arguments).await,
         Some(Command::Doctor { name }) => show::doctor(app, &name).await,
+        Some(Command::Login(arguments)) => login::login(app, arguments).await,
         Some(Command::Remove(arguments)) => add::remove(app, &arguments).await,
         Some(Command::Resource { name, uri }) => material::resource(app, &name, uri).await,
         Some(Command::Prompt { name, prompt, arguments }) => {

@@ -9,6 +9,7 @@ use ipc_proto::mcp::McpError;
 use ipc_proto::memory::MemoryError;
 use ipc_proto::model::ModelError;
 use ipc_proto::router::RouterError;
+use ipc_proto::scheduler::SchedulerError;
 
 pub(super) const fn control(error: &ControlError) -> &'static str {
     match error {
@@ -31,6 +32,8 @@ pub(super) const fn control(error: &ControlError) -> &'static str {
         ControlError::Policy(error) => policy(error),
         ControlError::Mcp(error) => mcp(error),
         ControlError::Relay(error) => relay(error),
+        ControlError::Schedule(error) => schedule(error),
+        ControlError::NoScheduler => "no_scheduler",
         ControlError::Channel(_) => "channel",
         ControlError::Embedder(_) => "embedder",
     }
@@ -40,8 +43,29 @@ const fn mcp(error: &McpError) -> &'static str {
     match error {
         McpError::NoServer(_) => "no_server",
         McpError::Trouble { .. } => "server",
+        McpError::Login { .. } => "login",
         McpError::NoAnswer => "no_answer",
         McpError::NotDurable => "not_durable",
+    }
+}
+
+const fn schedule(error: &SchedulerError) -> &'static str {
+    match error {
+        SchedulerError::NoJob => "no_job",
+        SchedulerError::BadExpression(_) => "bad_expression",
+        SchedulerError::BadTime(_) => "bad_time",
+        SchedulerError::Past(_) => "past",
+        SchedulerError::NoZone(..) => "no_zone",
+        SchedulerError::BadInterval(_) => "bad_interval",
+        SchedulerError::NameTaken(_) => "name_taken",
+        SchedulerError::BadName => "bad_name",
+        SchedulerError::NoPrompt => "no_prompt",
+        SchedulerError::TooMany(_) => "too_many_jobs",
+        SchedulerError::StillRuns(_) => "still_runs",
+        SchedulerError::Over => "over",
+        SchedulerError::Router(error) => router(error),
+        SchedulerError::NoRouter => "down",
+        SchedulerError::NotDurable => "not_durable",
     }
 }
 
@@ -109,6 +133,7 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::Busy { .. } => "busy",
         RouterError::NoRoom { .. } => "no_room",
         RouterError::NotDurable => "not_durable",
+        RouterError::NoTarget(_) => "no_target",
         RouterError::NotByChannel => "not_by_channel",
         RouterError::BadStep => "bad_step",
         RouterError::InUse => "in_use",

@@ -9,10 +9,11 @@ use crate::samples::{
 pub(crate) use crate::samples::{
     CALL, MEMORY, SESSION, TURN, USER, WORKSPACE, denied, done, label, output, said, tool, tool_end,
 };
+use crate::scheduled::schedule_methods;
 use crate::servers::server_methods;
 pub(crate) use crate::state::Canned;
 use ipc_proto::api::{KEYS, KeyInfo, KeyScope, Presented};
-use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, Grant, Reply};
+use ipc_proto::approval::{self, ApprovalInfo, ApprovalView, FORM, Grant, Reply};
 use ipc_proto::audit::{
     Action, AuditError, Consistency, Count, Filter, NOTE, Page, Proof, Record, Report, Result3, Rotation,
     Stats, TreeHead,
@@ -286,6 +287,7 @@ impl Control for Canned {
     channel_methods!();
 
     server_methods!();
+    schedule_methods!();
 
     async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
         self.guard()?;
@@ -499,7 +501,14 @@ impl Control for Canned {
         found.ok_or(ControlError::Router(RouterError::NoApproval))
     }
 
-    async fn answer(self, _: Context, id: ApprovalId, hash: [u8; 32], reply: Reply) -> Answer<ApprovalInfo> {
+    async fn answer(
+        self,
+        _: Context,
+        id: ApprovalId,
+        hash: [u8; 32],
+        reply: Reply,
+        _: Text<FORM>,
+    ) -> Answer<ApprovalInfo> {
         self.guard()?;
         self.set(|state| state.answers.push((id, hash, reply)));
         let mut info = self.clone().approval(tarpc::context::current(), id).await?.info;

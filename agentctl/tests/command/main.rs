@@ -25,8 +25,9 @@ mod remembering;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
-mod secrets;
+mod scheduled;
 #[cfg(test)]
+mod secrets;
 mod servers;
 #[cfg(test)]
 mod shapes;

@@ -31,7 +31,10 @@ fn one_act_that_is_not_refused_makes_the_exit_status_1_and_is_named() {
     // The rows of this host and its runners, and no other.
     let mut profiles: Vec<&str> = rows.iter().filter_map(|row| row["profile"].as_str()).collect();
     profiles.dedup();
-    assert_eq!(profiles, ["memory", "gate", "runner", "runner@agent", "runner@net", "runner@mcp"]);
+    assert_eq!(
+        profiles,
+        ["memory", "gate", "runner", "runner@agent", "runner@net", "runner@mcp", "runner@browser"]
+    );
     assert!(stdout(&plain).contains("1 surprises"), "{}", stdout(&plain));
     let tried = u32::try_from(rows.len()).unwrap();
     assert_eq!(host.canned.get(|state| state.probed.clone()), [(tried, 1), (tried, 1)]);

@@ -53,6 +53,25 @@ macro_rules! server_methods {
             self.guard()
         }
 
+        async fn mcp_login_terms(
+            self,
+            _: Context,
+            _: ipc_proto::Name,
+        ) -> Answer<Box<ipc_proto::mcp::LoginTerms>> {
+            self.guard()?;
+            Ok(Box::new(crate::servers::login_terms()))
+        }
+
+        async fn mcp_register(
+            self,
+            _: Context,
+            _: ipc_proto::Name,
+            _: ipc_proto::Text<256>,
+        ) -> Answer<ipc_proto::Text<1024>> {
+            self.guard()?;
+            Ok(ipc_proto::Text::clip("a-client"))
+        }
+
         async fn mcp_ask(
             self,
             _: Context,
@@ -79,6 +98,22 @@ pub(crate) fn server_info() -> ServerInfo {
         approved: 1,
         waiting: 1,
         agents: List::clip([Name::clip("default")]),
+    }
+}
+
+/// A login at a server elsewhere.
+pub(crate) fn login_terms() -> mcp::LoginTerms {
+    mcp::LoginTerms {
+        resource: Text::clip("https://mcp.example.com/mcp"),
+        host: Text::clip("mcp.example.com:443"),
+        issuer: Text::clip("https://login.example.com"),
+        authorization_endpoint: Text::clip("https://login.example.com/authorize"),
+        token_endpoint: Text::clip("https://login.example.com/token"),
+        registration_endpoint: None,
+        scopes: List::clip([Text::clip("read")]),
+        names_issuer: true,
+        client_documents: false,
+        configured: true,
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) async fn run(gate: &Gate, run: &Run, work: &Work, places: &Places) ->
 
 /// Opens the way out of a jail that has one; returns the file of the authority that programs are to believe.
 async fn way_out(gate: &Gate, work: &Work, places: &Places) -> Result<Option<PathBuf>, RunnerFault> {
-    if work.network { egress::open(gate, &places.tmp).await.map(Some) } else { Ok(None) }
+    if work.network { egress::open(gate, &places.tmp, &work.opaque).await.map(Some) } else { Ok(None) }
 }
 
 /// The agent's own model.

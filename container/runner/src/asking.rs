@@ -150,6 +150,7 @@ mod tests {
             engine: None,
             files: List::default(),
             network: false,
+            opaque: List::default(),
             placeholders: List::default(),
         }
     }

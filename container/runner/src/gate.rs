@@ -10,7 +10,7 @@ use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
 use ipc_proto::runner_gate::{
-    CompletionState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGateClient, method,
+    CompletionState, EffectState, Ending, FRAME_BOUND, GateError, NetworkError, RunnerGateClient, method,
 };
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Method, Name, Text, mcp};
@@ -59,7 +59,7 @@ impl Gate {
         &self,
         call: CallId,
         file: Option<Blob<SENT_BYTES>>,
-    ) -> Result<ToolResult, RunnerFault> {
+    ) -> Result<EffectState, RunnerFault> {
         flat(self.0.effect(within(&method::effect), call, file).await)
     }
 
@@ -120,6 +120,16 @@ impl Gate {
     /// The next piece of a reply.
     pub(crate) async fn net_next(&self, reply: ReplyId) -> Result<egress::Piece, NetworkError> {
         sent(self.0.net_next(within(&method::net_next), reply).await)
+    }
+
+    /// Opens a tunnel for a program in the jail.
+    pub(crate) async fn net_tunnel(&self, origin: egress::Origin) -> Result<ReplyId, NetworkError> {
+        sent(self.0.net_tunnel(within(&method::net_tunnel), origin).await)
+    }
+
+    /// Sends bytes into a tunnel or a WebSocket.
+    pub(crate) async fn net_send(&self, reply: ReplyId, piece: egress::Piece) -> Result<(), NetworkError> {
+        sent(self.0.net_send(within(&method::net_send), reply, piece).await)
     }
 
     /// Lets a reply go; a lost call does no harm.

@@ -6,6 +6,7 @@
 
 mod agent;
 mod asking;
+mod browsing;
 mod command;
 mod egress;
 mod files;
@@ -70,7 +71,7 @@ fn run() -> Result<(), RunnerFault> {
     let sealed = confine::seal_runner(row, places.mode, &places.sealed(row), watch(&notices))?;
     // agentd learns about this jail by the listener alone; no tool inherits this.
     drop(notices);
-    if row.process == Process::McpRunner {
+    if matches!(row.process, Process::McpRunner | Process::BrowserRunner) {
         return bridge(&sealed, socket, row, &places);
     }
     let asking = Asking::begin(socket, row.process)?;
@@ -87,13 +88,19 @@ fn run() -> Result<(), RunnerFault> {
     done
 }
 
-/// Bridges a server, which is launched when it is needed and has no work of a turn.
+/// Bridges a server or a browser, which is launched when it is needed and has no work of a turn.
 fn bridge(_: &Sealed, socket: OwnedFd, row: &Row, places: &Places) -> Result<(), RunnerFault> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tasks = tokio::task::LocalSet::new();
     let connection = asking::hello(socket, row.process)?;
     watch::begin(places.mode, row);
-    let bridged = tasks.block_on(&runtime, async { mcp::run(&Gate::over(connection)?, places).await });
+    let bridged = tasks.block_on(&runtime, async {
+        let gate = Gate::over(connection)?;
+        match row.process {
+            Process::BrowserRunner => browsing::run(&gate, places).await,
+            _ => mcp::run(&gate, places).await,
+        }
+    });
     drop(tasks);
     runtime.shutdown_background();
     bridged

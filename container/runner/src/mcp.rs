@@ -10,6 +10,8 @@ mod install;
 mod lines;
 mod offer;
 mod program;
+mod questions;
+mod requests;
 
 use crate::RunnerFault;
 use crate::egress;
@@ -52,8 +54,8 @@ async fn begin(gate: &Gate, terms: &Terms, environment: &Environment) -> Result<
     let started = async {
         match &terms.start {
             Start::Program(argv) => Connection::to_program(argv, environment).await,
-            Start::Url { origin, path } => Connection::to_url(gate, origin, path).await,
-            Start::Install(_) => Err(Trouble::NotStarted(Text::clip("it is an installation"))),
+            Start::Url { origin, path } => Connection::to_url(gate, &terms.server, origin, path).await,
+            Start::Install(_) | Start::Browser => Err(Trouble::NotStarted(Text::clip("it is no server"))),
         }
     };
     let started = tokio::time::timeout(Duration::from_secs(START_SECONDS.into()), started);
@@ -73,7 +75,7 @@ async fn environment(gate: &Gate, terms: &Terms, places: &Places) -> Result<Envi
         ("PYTHONUNBUFFERED", "1".to_owned()),
     ];
     if terms.network {
-        let authority = egress::open(gate, &places.tmp).await?;
+        let authority = egress::open(gate, &places.tmp, &terms.opaque).await?;
         variables.extend(egress::environment(&authority));
     }
     Ok(variables)

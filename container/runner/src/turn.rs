@@ -6,12 +6,13 @@ use crate::gate::Gate;
 use crate::places::Places;
 use crate::{egress, prompt, watch};
 use ipc_proto::channel::SENT_BYTES;
+use ipc_proto::ids::CallId;
 use ipc_proto::model::{Message, Role};
 use ipc_proto::router::{CallVerdict, Released};
-use ipc_proto::runner_gate::{CompletionState, Ending, Work};
+use ipc_proto::runner_gate::{CompletionState, EffectState, Ending, Work};
 use ipc_proto::tool::{Outcome, ToolResult};
 use ipc_proto::{Blob, Name, Text};
-use runner::tools::{self, Abort, Context, Prepared, WayOut};
+use runner::tools::{self, Abort, Call, Context, Prepared, WayOut};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -45,8 +46,8 @@ pub(crate) async fn run(gate: &Gate, work: Work, places: &Places) -> Result<Endi
         }
         for released in calls {
             let (until, before) = (until(deadline, limits.get(&released.call.tool)), waited());
-            let result = one_call(gate, &released, places, way_out.as_ref(), until).await?;
-            deadline += waited().saturating_sub(before);
+            let (result, asking) = one_call(gate, &released, places, way_out.as_ref(), until).await?;
+            deadline += asking + waited().saturating_sub(before);
             messages.push(answer(&released, &result));
             if Instant::now() >= deadline {
                 return Ok(Ending::TimedOut);
@@ -73,49 +74,73 @@ fn until(deadline: Instant, limit: Option<&u32>) -> Instant {
     limit.map_or(deadline, |ms| deadline.min(Instant::now() + Duration::from_millis((*ms).into())))
 }
 
-/// Runs one call, or says why not.
+/// Runs one call, or says why not; says besides how long a person was asked, which is not the turn's time.
 async fn one_call(
     gate: &Gate,
     released: &Released,
     places: &Places,
     way_out: Option<&WayOut>,
     deadline: Instant,
-) -> Result<ToolResult, RunnerFault> {
+) -> Result<(ToolResult, Duration), RunnerFault> {
     let call = &released.call;
-    match &released.verdict {
-        CallVerdict::Run => {}
-        CallVerdict::Refused(reason) => {
-            return Ok(result(released, Outcome::Blocked, &format!("[REFUSED] {reason}")));
-        }
+    let refusal = match &released.verdict {
+        CallVerdict::Run => None,
+        CallVerdict::Refused(reason) => Some(format!("[REFUSED] {reason}")),
         // The gate settles every question before it gives a reply out.
-        CallVerdict::Asking(_) => {
-            return Ok(result(released, Outcome::Blocked, "[REFUSED] nobody has answered"));
-        }
+        CallVerdict::Asking(_) => Some("[REFUSED] nobody has answered".to_owned()),
+    };
+    if let Some(refusal) = refusal {
+        return Ok((result(released, Outcome::Blocked, &refusal), Duration::ZERO));
     }
-    match tools::prepare(&call.tool, &call.args) {
+    let failed = match tools::prepare(&call.tool, &call.args) {
         Ok(Prepared::Host) if call.tool.as_str() == SEND_FILE => {
             match file_to_send(&call.args, places, deadline) {
-                Ok(bytes) => gate.effect(call.id, Some(bytes)).await,
-                Err(why) => gate.result(result(released, Outcome::Error, &format!("[ERROR] {why}"))).await,
+                Ok(bytes) => return at_gate(gate, call.id, Some(bytes)).await,
+                Err(why) => format!("[ERROR] {why}"),
             }
         }
-        Ok(Prepared::Host) => gate.effect(call.id, None).await,
-        Err(problem) => gate.result(result(released, Outcome::Error, &problem)).await,
+        Ok(Prepared::Host) => return at_gate(gate, call.id, None).await,
         Ok(Prepared::Jail(prepared)) => {
             let (lines, heard) = mpsc::channel(PROGRESS);
-            let telling = tokio::task::spawn_local(report_progress(gate.clone(), call.id, heard));
-            let context = context(places, way_out, deadline, lines);
-            let Ok(context) = context else {
-                return gate
-                    .result(result(released, Outcome::Error, "[ERROR] the workspace cannot be opened"))
-                    .await;
-            };
-            let outcome = tokio::task::spawn_blocking(move || prepared.run(&context)).await;
-            drop(telling.await);
-            watch::reap();
-            gate.result(tool_result(released, outcome.ok())).await
+            match context(places, way_out, deadline, lines) {
+                Ok(context) => return in_jail(gate, released, prepared, (context, heard)).await,
+                Err(_) => "[ERROR] the workspace cannot be opened".to_owned(),
+            }
+        }
+        Err(problem) => problem,
+    };
+    Ok((gate.result(result(released, Outcome::Error, &failed)).await?, Duration::ZERO))
+}
+
+/// Has the gate run a call, with the bytes of a file that it sends.
+async fn at_gate(
+    gate: &Gate,
+    call: CallId,
+    file: Option<Blob<SENT_BYTES>>,
+) -> Result<(ToolResult, Duration), RunnerFault> {
+    let mut asking = Duration::ZERO;
+    loop {
+        let begun = Instant::now();
+        match gate.effect(call, file.clone()).await? {
+            EffectState::Waiting => {}
+            EffectState::Asking => asking += begun.elapsed(),
+            EffectState::Done(result) => return Ok((result, asking)),
         }
     }
+}
+
+/// Runs a call here, and reports its progress.
+async fn in_jail(
+    gate: &Gate,
+    released: &Released,
+    prepared: Call,
+    (context, heard): (Context, mpsc::Receiver<String>),
+) -> Result<(ToolResult, Duration), RunnerFault> {
+    let telling = tokio::task::spawn_local(report_progress(gate.clone(), released.call.id, heard));
+    let outcome = tokio::task::spawn_blocking(move || prepared.run(&context)).await;
+    drop(telling.await);
+    watch::reap();
+    Ok((gate.result(tool_result(released, outcome.ok())).await?, Duration::ZERO))
 }
 
 /// The bytes of the file that a call of `send_file` names.
@@ -144,7 +169,7 @@ fn context(
     Ok(context)
 }
 
-async fn report_progress(gate: Gate, call: ipc_proto::ids::CallId, mut lines: mpsc::Receiver<String>) {
+async fn report_progress(gate: Gate, call: CallId, mut lines: mpsc::Receiver<String>) {
     while let Some(line) = lines.recv().await {
         gate.progress(call, &line).await;
     }

@@ -204,7 +204,7 @@ pub const fn self_check(process: Process) -> &'static [&'static str] {
     match process {
         Process::Runner => &["chroot-jailed", "tcp-connect-apart", "shadow", "call-ptrace"],
         // These connect to their own loopback only.
-        Process::AgentRunner | Process::NetRunner | Process::McpRunner => {
+        Process::AgentRunner | Process::NetRunner | Process::McpRunner | Process::BrowserRunner => {
             &["chroot-jailed", "mount-apart", "shadow", "call-ptrace"]
         }
         _ => &["chroot-jailed", "peer-trace-jailed", "shadow", "call-keyctl"],

@@ -1,6 +1,6 @@
 //! The rows of the jails. A runner reaches the gate alone, over its one socket.
 
-use crate::process::Process::{AgentRunner, McpRunner, NetRunner, Runner};
+use crate::process::Process::{AgentRunner, BrowserRunner, McpRunner, NetRunner, Runner};
 use crate::row::{Limits, NOTHING, Network, Row};
 use crate::syscalls::{
     BASE, CHILDREN, CODE, DESCRIPTORS, LINKS, LOOPBACK, OLDER, PAIRS, SELF, SIGNALS, TERMINAL, TIMES, TREE,
@@ -57,5 +57,19 @@ pub(crate) const MCP: Row = Row {
         &LOOPBACK,
     ],
     limits: Limits { memory_mib: 512, files: 1024, processes: 128, file_mib: 512 },
+    ..NOTHING
+};
+
+/// The jail of a browser.
+pub(crate) const BROWSER: Row = Row {
+    process: BrowserRunner,
+    does: "the browser of a session, in a jail with a loopback that ends in its one socket",
+    user: "cordon-browser",
+    network: Network::Loopback,
+    syscalls: &[
+        &BASE, &LINKS, &CODE, &CHILDREN, &SIGNALS, &DESCRIPTORS, &TREE, &TIMES, &SELF, &PAIRS, &OLDER,
+        &LOOPBACK,
+    ],
+    limits: Limits { memory_mib: 1024, files: 1024, processes: 256, file_mib: 512 },
     ..NOTHING
 };

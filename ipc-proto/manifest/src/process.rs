@@ -45,6 +45,8 @@ macro_rules! processes {
             Whatsapp 23 "channel@whatsapp" [];
             /// Takes and sends signed webhooks for the accounts of the configuration.
             Webhook 24 "channel@webhook" [];
+            /// Submits the messages of jobs at their times.
+            Scheduler 28 "scheduler" [scheduler SchedulerClient SchedulerRequest];
             /// Makes vectors of texts by a model of this machine.
             Embedder 15 "embedder" [embedder EmbedderClient EmbedderRequest];
             /// The reference monitor.
@@ -63,6 +65,8 @@ macro_rules! processes {
             NetRunner 27 "runner@net" [];
             /// A server of the Model Context Protocol and the bridge to it, in a jail of their own.
             McpRunner 26 "runner@mcp" [];
+            /// The browser of a session and the bridge to it, in a jail of their own.
+            BrowserRunner 29 "runner@browser" [];
         }
     };
 }
@@ -99,12 +103,16 @@ processes!(define);
 
 impl Process {
     /// The jails: the last of the list, each of the program `runner`.
-    pub const RUNNERS: &'static [Self] = &[Self::Runner, Self::AgentRunner, Self::NetRunner, Self::McpRunner];
+    pub const RUNNERS: &'static [Self] =
+        &[Self::Runner, Self::AgentRunner, Self::NetRunner, Self::McpRunner, Self::BrowserRunner];
 
     /// Returns whether it lives in a throw-away jail.
     #[must_use]
     pub const fn is_runner(self) -> bool {
-        matches!(self, Self::Runner | Self::AgentRunner | Self::NetRunner | Self::McpRunner)
+        matches!(
+            self,
+            Self::Runner | Self::AgentRunner | Self::NetRunner | Self::McpRunner | Self::BrowserRunner
+        )
     }
 
     /// The file name of its program, beside agentd's own.

@@ -17,7 +17,7 @@ pub use actors::{
 pub use condition::Condition;
 pub use jailed::{LOOPBACK, TERMINAL};
 pub use programs::{CHILDREN, CODE, DESCRIPTORS, OLDER, PAIRS, SELF, SIGNALS, TIMES, TREE};
-pub use refused::{CLONE_NEW, QUIET, QUIET_APART, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
+pub use refused::{CLONE_NEW, QUIET, QUIET_APART, QUIET_BROWSER, Quiet, RUNNER_KILLS, RUNNER_REFUSES};
 
 use crate::{Process, Row};
 
@@ -153,12 +153,13 @@ pub fn fate(row: &'static Row, name: &str) -> Fate {
 
 /// Calls that the kernel refuses to programs of this row without notifying agentd; empty where the row is no runner's.
 pub fn quiets(row: &Row) -> impl Iterator<Item = &'static Quiet> + Clone + use<> {
-    let (all, sockets) = match row.process {
-        Process::Runner => (QUIET, refused::QUIET_SOCKETS),
-        Process::AgentRunner | Process::NetRunner | Process::McpRunner => (QUIET, QUIET_APART),
-        _ => (&[][..], &[][..]),
+    let (all, sockets, own) = match row.process {
+        Process::Runner => (QUIET, refused::QUIET_SOCKETS, &[][..]),
+        Process::AgentRunner | Process::NetRunner | Process::McpRunner => (QUIET, QUIET_APART, &[][..]),
+        Process::BrowserRunner => (QUIET, QUIET_APART, QUIET_BROWSER),
+        _ => (&[][..], &[][..], &[][..]),
     };
-    all.iter().chain(sockets)
+    all.iter().chain(sockets).chain(own)
 }
 
 /// Returns whether the kernel answers this call of a runner's program by itself, and with which errno.

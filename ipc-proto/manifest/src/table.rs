@@ -2,9 +2,9 @@
 
 use crate::command::{Kind, ListenerKind};
 use crate::process::Process::{
-    AgentRunner, Audit, Control, Credproxy, Curator, Dialer, Discord, Egress, Email, Embedder, Gate, Gateway,
-    Ingress, Matrix, McpRunner, Memory, Model, NetRunner, Router, Runner, Scanner, Signal, Slack, Telegram,
-    Web, Webhook, Whatsapp,
+    AgentRunner, Audit, BrowserRunner, Control, Credproxy, Curator, Dialer, Discord, Egress, Email, Embedder,
+    Gate, Gateway, Ingress, Matrix, McpRunner, Memory, Model, NetRunner, Router, Runner, Scanner, Scheduler,
+    Signal, Slack, Telegram, Web, Webhook, Whatsapp,
 };
 use crate::row::{
     ACTOR, Access, Inherited, Limits, MODEL_FILES, NOTHING, Network, Open, Place, Row, own, system, to,
@@ -27,7 +27,7 @@ pub const TABLE: &[Row] = &[
         commands: &[Kind::Record],
         serves: &[
             to(
-                &[Credproxy, Memory, Router, Gate, Curator, Control],
+                &[Credproxy, Memory, Router, Scheduler, Gate, Curator, Control],
                 "an act is on the record before it has an effect",
                 &["append"],
             ),
@@ -166,7 +166,7 @@ pub const TABLE: &[Row] = &[
         serves: &[to(
             &[Gate],
             "the requests of a jail, each decided on before",
-            &["request", "next", "close"],
+            &["request", "next", "tunnel", "send", "close"],
         )],
         ..NOTHING
     },
@@ -204,6 +204,11 @@ pub const TABLE: &[Row] = &[
             ),
             to(&[Gate], "an engine's state of a session", &["engine_state", "keep_engine_state"]),
             to(&[Gate, Gateway], "who holds a key", &["holder"]),
+            to(
+                &[Scheduler],
+                "messages of jobs, each once, and what became of them",
+                &["check_fire", "fire", "fired"],
+            ),
             to(&[Control], "a directory is used only by the user that control saw attach it", &["attach"]),
             to(
                 &[Gateway],
@@ -258,6 +263,21 @@ pub const TABLE: &[Row] = &[
     channels::WHATSAPP,
     channels::WEBHOOK,
     Row {
+        process: Scheduler,
+        does: "submits the messages of jobs at their times, each once; it runs only where it is configured",
+        user: "cordon-scheduler",
+        opens: &[own("the jobs and their fires")],
+        syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
+        config: &["log", "scheduler"],
+        optional: true,
+        serves: &[to(
+            &[Control],
+            "the jobs of people, each their own",
+            &["jobs", "job", "add", "change", "history"],
+        )],
+        ..NOTHING
+    },
+    Row {
         process: Embedder,
         does: "makes vectors of texts by a model of this machine; it runs only where a model is configured",
         user: "cordon-embedder",
@@ -282,7 +302,7 @@ pub const TABLE: &[Row] = &[
             "log", "gate", "agent", "engine", "web", "egress", "policy", "tool", "service", "mcp", "gateway",
         ],
         commands: &[Kind::Launch, Kind::Kill, Kind::Remove],
-        launches: &[McpRunner],
+        launches: &[McpRunner, BrowserRunner],
         serves: &[
             to(
                 &[Runner, NetRunner],
@@ -300,14 +320,14 @@ pub const TABLE: &[Row] = &[
                 &["run_models", "run_ask", "run_pull", "run_end", "run_count", "run_input"],
             ),
             to(
-                &[McpRunner],
-                "a server's bridge",
+                &[McpRunner, BrowserRunner],
+                "the bridge to a server or to a browser",
                 &["server_terms", "server_report", "server_next", "server_reply"],
             ),
             to(
-                &[AgentRunner, NetRunner, McpRunner],
+                &[AgentRunner, NetRunner, McpRunner, BrowserRunner],
                 "a jail's way out",
-                &["net_request", "net_next", "net_close"],
+                &["net_request", "net_next", "net_tunnel", "net_send", "net_close"],
             ),
             to(&[AgentRunner], "a coding agent's turn", &["engine", "steering", "save_engine_state"]),
             to(&[Gateway], "clients of the API", &["away", "relay", "relay_embed", "relay_count"]),
@@ -333,7 +353,7 @@ pub const TABLE: &[Row] = &[
                 &[
                     "find", "recall", "try_model", "usage", "budgets", "policies", "set_policy",
                     "remove_policy", "mcp_servers", "mcp_server", "mcp_approve", "mcp_install", "mcp_forget",
-                    "mcp_ask",
+                    "mcp_login_terms", "mcp_register", "mcp_ask",
                 ],
             ),
         ],
@@ -394,4 +414,5 @@ pub const TABLE: &[Row] = &[
     jails::AGENT,
     jails::NET,
     jails::MCP,
+    jails::BROWSER,
 ];

@@ -70,11 +70,30 @@ fn every_process_has_an_id_of_its_own_and_keeps_it() {
         ("runner", 11),
         ("runner@agent", 13),
         ("runner@net", 27),
+        ("scheduler", 28),
     ] {
         assert_eq!(ids.get(name), Some(&id), "files belong to the id of {name}");
     }
     let numbers: BTreeSet<u8> = ids.into_values().collect();
     assert!(numbers.into_iter().eq((1_u8..).take(TABLE.len())), "a new process takes the next free id");
+}
+
+// Holds P12-45.
+#[test]
+fn scheduler_calls_router_and_audit_alone() {
+    let row = manifest::row(Process::Scheduler).unwrap();
+    let calls = |callee: &manifest::Row| -> Vec<&'static str> {
+        callee
+            .methods()
+            .filter(|(_, by)| by.contains(&Process::Scheduler))
+            .map(|(method, _)| method)
+            .collect()
+    };
+    let called: BTreeMap<_, Vec<_>> = TABLE.iter().map(|callee| (callee.process, calls(callee))).collect();
+    let called: Vec<_> = called.into_iter().filter(|(_, methods)| !methods.is_empty()).collect();
+    let fires = vec!["check_fire", "fire", "fired"];
+    assert_eq!(called, [(Process::Audit, vec!["append"]), (Process::Router, fires)]);
+    assert!(row.optional && row.commands.is_empty() && row.network == Network::None);
 }
 
 #[test]
@@ -257,7 +276,7 @@ fn a_turn_with_a_way_out_has_a_runner_s_rights_and_the_way_out() {
         serves.flat_map(|serves| serves.methods).copied().collect()
     };
     let mut expected = methods(Process::Runner);
-    expected.extend(["net_request", "net_next", "net_close"]);
+    expected.extend(["net_request", "net_next", "net_tunnel", "net_send", "net_close"]);
     assert_eq!(methods(Process::NetRunner), expected);
     let groups = |process| -> Vec<&str> { of(process).syscalls.iter().map(|group| group.name).collect() };
     let mut expected = groups(Process::Runner);

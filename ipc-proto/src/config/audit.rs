@@ -26,6 +26,7 @@ impl Audit {
             attest_drift: AlertRule { number: 1, minutes: 60, quiet_minutes: 60 },
             quarantined: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
             disk_low: AlertRule { number: 1, minutes: 15, quiet_minutes: 15 },
+            job_failed: AlertRule { number: 1, minutes: 15, quiet_minutes: 60 },
         },
     };
 }
@@ -75,6 +76,8 @@ pub struct Alerts {
     pub quarantined: AlertRule,
     /// Less is free on the disk than is kept.
     pub disk_low: AlertRule,
+    /// The same job fails.
+    pub job_failed: AlertRule,
 }
 
 /// When one alert is raised, and when again.

@@ -13,6 +13,8 @@ pub struct McpServer {
     pub start: McpStart,
     /// The hosts that its jail may reach.
     pub network: Vec<Allowed>,
+    /// The places that it may reach undecrypted, as HOST:PORT.
+    pub opaque: Vec<String>,
     /// Those that share one running server.
     pub scope: McpScope,
     /// The agents that may use it.
@@ -46,6 +48,8 @@ pub enum McpStart {
         path: String,
         /// The service whose secret its requests carry.
         service: Option<String>,
+        /// The address that gives tokens for it out, where its requests carry those of a login.
+        token_url: Option<String>,
     },
 }
 

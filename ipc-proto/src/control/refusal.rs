@@ -9,6 +9,7 @@ use crate::gate::{PolicyError, RelayError};
 use crate::mcp::McpError;
 use crate::memory::MemoryError;
 use crate::router::RouterError;
+use crate::scheduler::SchedulerError;
 use crate::{Name, Text};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,14 @@ pub enum ControlError {
     /// The gate's reason for not asking a model.
     #[error("{0}")]
     Relay(RelayError),
+    /// The scheduler's reason.
+    #[error("{0}")]
+    Schedule(SchedulerError),
+    /// The scheduler does not run.
+    #[error(
+        "this host runs no scheduler; an owner writes `[scheduler]` with `enabled = true` into cordon.toml and restarts agentd"
+    )]
+    NoScheduler,
     /// No model of this name; the valid names are listed.
     #[error("no such model; name one of: {0}")]
     NoModel(Text<512>),

@@ -18,6 +18,9 @@ pub struct Login {
     pub client_id: String,
     /// The client's secret, where the server demands one of a program on a person's own machine.
     pub client_secret: Option<String>,
+    /// The address that tokens are asked for (RFC 8707), where the login names one.
+    #[serde(default)]
+    pub resource: Option<String>,
     /// The current grant.
     pub grant: Grant,
 }

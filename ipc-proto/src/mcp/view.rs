@@ -1,6 +1,6 @@
 //! Servers and their tools for the owner to look at, and what is approved of them.
 
-use super::{Offer, SERVER_TOOLS, TOOL_NAME, Tool, Trouble};
+use super::{NoLogin, Offer, SERVER_TOOLS, TOOL_NAME, Tool, Trouble};
 use crate::{List, Name, Text};
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,14 @@ pub enum McpError {
         server: Name,
         /// Why.
         trouble: Trouble,
+    },
+    /// Nobody can log in at it.
+    #[error("nobody can log in at the server {server}: {why}")]
+    Login {
+        /// The server.
+        server: Name,
+        /// Why.
+        why: NoLogin,
     },
     /// The server's bridge did not answer.
     #[error("the server did not answer; try again")]

@@ -187,6 +187,12 @@ pub enum RouterError {
          later than now"
     )]
     BadKey,
+    /// A job's answers cannot be sent to this conversation: there is none, or it is not the user's own.
+    #[error(
+        "the answers of a job cannot be sent to {0}: the account must admit that conversation, and only an owner names one that is not \
+         their own; `agentctl channel list` shows the accounts, and a message of yours to one makes the conversation known"
+    )]
+    NoTarget(Text<256>),
     /// The client's name of its message already stands for another message.
     #[error("this Idempotency-Key was used with another message; send this one with another key")]
     KeyReused,

@@ -1,5 +1,6 @@
 //! One turn: its claim, its steps, its events and its end.
 
+use super::fire::Unattended;
 use super::submission::STEERING_BOUND;
 use super::task::{OUTPUT_CHUNK, Task};
 use crate::approval::{self, Grant};
@@ -73,6 +74,8 @@ pub struct Turn {
     pub files: List<InboxFile, FILES>,
     /// Its message came by a messaging platform, to which files can be sent.
     pub by_channel: bool,
+    /// Its message is a job's: nobody sits before the turn.
+    pub unattended: Option<Unattended>,
 }
 
 /// One thing that happened in a turn, kept durably before it takes effect or is shown.

@@ -4,7 +4,7 @@
 use crate::asking::{is_model, sees};
 use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
-use crate::keys::{MEMORY_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
+use crate::keys::{BROWSER_TOOLS, MEMORY_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::network;
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
@@ -137,6 +137,9 @@ fn tools(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
             let valid = listed(TOOLS.iter().filter(|tool| needs(tool).is_none()));
             problems.add(line, &format!("{}[{n}]", view.key("tools")), format!("{tool} {what}"), valid);
         }
+    }
+    if view.flag("browser") {
+        tools.extend(BROWSER_TOOLS.iter().map(|&tool| tool.to_owned()));
     }
     tools
 }

@@ -58,5 +58,6 @@ fn alerts(view: &View<'_>) -> Alerts {
         attest_drift: rule("attest_drift"),
         quarantined: rule("quarantined"),
         disk_low: rule("disk_low"),
+        job_failed: rule("job_failed"),
     }
 }

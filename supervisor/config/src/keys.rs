@@ -67,6 +67,18 @@ pub const TOOLS: &[&str] = &[
     "memory_read", "memory_list", "memory_revise", "memory_delete", "web_fetch", "web_search", "http_call",
     "oauth_call", "send_file",
 ];
+/// The tools that an agent has where its `browser` is true.
+pub const BROWSER_TOOLS: &[&str] = &[
+    "browser_navigate",
+    "browser_snapshot",
+    "browser_click",
+    "browser_type",
+    "browser_select",
+    "browser_press",
+    "browser_back",
+    "browser_screenshot",
+    "browser_close",
+];
 /// The prefix of the tools that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
 /// The prefix of the tools that need the web process.
@@ -123,6 +135,7 @@ const PARTS: &[Part] = &[
     Part::Declared(config::Policy::KEYS),
     Part::Own(policy::KEYS),
     Part::Declared(config::Curator::KEYS),
+    Part::Declared(config::Scheduler::KEYS),
     Part::Own(gateway::KEYS),
     Part::Own(ingress::KEYS),
     Part::Declared(config::Gateway::KEYS),
@@ -275,8 +288,8 @@ mod tests {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
         let agent = [
-            "model", "prompt_file", "tools", "profile", "own_words", "memory", "memory_tokens", "engine",
-            "limits", "network",
+            "model", "prompt_file", "tools", "profile", "browser", "own_words", "memory", "memory_tokens",
+            "engine", "limits", "network",
         ];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());

@@ -2,13 +2,14 @@
 
 use crate::allowed::allowed;
 use crate::hosts::BaseUrl;
+use crate::network::opaque;
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::providers::{Outside, refused};
 use crate::view::View;
 use ipc_proto::Text;
 use ipc_proto::config::{Agent, McpScope, McpServer, McpStart, Service};
 use ipc_proto::egress::Origin;
-use ipc_proto::mcp::SEPARATOR;
+use ipc_proto::mcp::{SEPARATOR, secret_of};
 use std::collections::BTreeMap;
 
 /// Bytes of a server's name, so that its tools have a name of their own beside it.
@@ -33,7 +34,7 @@ pub fn resolve(
             problems.add(view.line(""), &view.key(""), what, valid);
             continue;
         }
-        let Some(start) = start(&view, services, outside, problems) else { continue };
+        let Some(start) = start(&view, name, services, outside, problems) else { continue };
         servers.insert(name.to_owned(), server(&view, start, agents, problems));
     }
     servers
@@ -68,6 +69,7 @@ fn server(
     McpServer {
         start,
         network: view.texts("network").into_iter().filter_map(|(_, text)| allowed(&text)).collect(),
+        opaque: opaque(view),
         scope,
         agents: granted,
         tools: view.texts("tools").into_iter().map(|(_, tool)| tool).collect(),
@@ -79,6 +81,7 @@ fn server(
 /// The one way to a server.
 fn start(
     view: &View<'_>,
+    name: &str,
     services: &BTreeMap<String, Service>,
     outside: &mut Outside,
     problems: &mut Problems,
@@ -88,7 +91,7 @@ fn start(
     match (view.text("url"), package, command.is_empty()) {
         (None, Some(package), _) => Some(McpStart::Package { package, arguments: command }),
         (None, None, false) => Some(McpStart::Command(command)),
-        (Some(url), None, true) => address(view, &url, services, outside, problems),
+        (Some(url), None, true) => address(view, (name, &url), services, outside, problems),
         (url, ..) => {
             let what =
                 if url.is_some() { "the server has another way to it" } else { "a server needs a way to it" };
@@ -100,14 +103,17 @@ fn start(
 
 fn address(
     view: &View<'_>,
-    text: &str,
+    (name, text): (&str, &str),
     services: &BTreeMap<String, Service>,
     outside: &mut Outside,
     problems: &mut Problems,
 ) -> Option<McpStart> {
     let url = BaseUrl::parse(text)?;
     let at = url.at.text();
-    let service = view.text("service");
+    let (service, token_url) = (view.text("service"), view.text("token_url"));
+    if let Some(token_url) = &token_url {
+        login(view, (name, &url), token_url, outside, problems);
+    }
     if let Some(name) = &service {
         let host = |service: &Service| BaseUrl::parse(&service.base_url).map(|url| url.at.text());
         if services.get(name).and_then(host).as_deref() != Some(&at) {
@@ -118,12 +124,42 @@ fn address(
         }
     }
     let listed = outside.dialer.egress_private_hosts.contains(&at);
-    if let (None, Some(what)) = (&service, refused(&url, &at, listed)) {
+    let by_egress = service.is_none() && token_url.is_none();
+    if let (true, Some(what)) = (by_egress, refused(&url, &at, listed)) {
         let valid = "`https` to a public host, or one of `egress.private_hosts`";
         problems.add(view.line("url"), &view.key("url"), what, valid);
     }
     let host = if url.at.host.contains(':') { format!("[{}]", url.at.host) } else { url.at.host.clone() };
     let origin = Origin { tls: text.starts_with("https"), host: Text::clip(&host), port: url.at.port };
     let path = text.splitn(4, '/').nth(3).map_or_else(|| "/".to_owned(), |path| format!("/{path}"));
-    Some(McpStart::Url { origin, path, service })
+    Some(McpStart::Url { origin, path, service, token_url })
+}
+
+/// The parts of a login for dialer and credproxy: the server's host and that of the token endpoint, and the secret that holds the login.
+fn login(
+    view: &View<'_>,
+    (name, url): (&str, &BaseUrl),
+    token_url: &str,
+    outside: &mut Outside,
+    problems: &mut Problems,
+) {
+    if view.given("service").is_some() {
+        let what = "the requests carry the secret of a service already";
+        problems.add(view.line("service"), &view.key("service"), what, "one of `service` and `token_url`");
+    }
+    let token = BaseUrl::parse(token_url);
+    for (key, url) in [("url", Some(url)), ("token_url", token.as_ref())] {
+        let Some(url) = url else { continue };
+        let at = url.at.text();
+        if let Some(what) = refused(url, &at, outside.lists(url, &at)) {
+            let valid =
+                "`https` to a public host, or one of `credproxy.plain_http` and `credproxy.private_hosts`";
+            problems.add(view.line(key), &view.key(key), what, valid);
+        }
+        outside.dialer.credproxy_hosts.push(at);
+    }
+    outside.dialer.credproxy_hosts.sort();
+    outside.dialer.credproxy_hosts.dedup();
+    outside.proxy.gate_secrets.push(secret_of(name));
+    outside.proxy.gate_secrets.sort();
 }

@@ -1,6 +1,7 @@
 //! Second pass over `[agent.NAME.network]` and `[egress]`: the lists as the gate compares them, and the parts for egress and dialer.
 
 use crate::allowed::allowed;
+use crate::keys::BROWSER_TOOLS;
 use crate::problem::{Problems, quoted};
 use crate::providers::Outside;
 use crate::view::View;
@@ -43,7 +44,13 @@ pub fn of_agent(agent: &View<'_>) -> Option<Network> {
         sends: false,
         packages: true,
     });
-    Some(Network { allow: listed.chain(registries).collect() })
+    Some(Network { allow: listed.chain(registries).collect(), opaque: opaque(&view) })
+}
+
+/// The places of `opaque`, each as the gate compares it.
+#[must_use]
+pub fn opaque(view: &View<'_>) -> Vec<String> {
+    view.texts("opaque").into_iter().map(|(_, text)| text).collect()
 }
 
 /// Reads the hosts of `[egress]` that need not be public.
@@ -68,6 +75,13 @@ pub fn resolve(
         let what = "the way out needs dialer, which `credproxy.provider` set to \"none\" takes away";
         problems.add(agent.line("mode"), &agent.key("mode"), what, "none");
     }
+    let browses = |agent: &Agent| agent.tools.iter().any(|tool| BROWSER_TOOLS.contains(&tool.as_str()));
+    let browser = agents.iter().find(|(_, agent)| browses(agent));
+    if let (Some((name, _)), false) = (browser, outside.credproxy) {
+        let agent = file.table("agent").named("NAME", name);
+        let what = "the browser needs dialer, which `credproxy.provider` set to \"none\" takes away";
+        problems.add(agent.line("browser"), &agent.key("browser"), what, "false");
+    }
     let authorities = view.text("authorities_file").map(|path| {
         read(&folder.join(&path)).unwrap_or_else(|cause| {
             let what = format!("{} cannot be read: {cause}", quoted(&path));
@@ -77,11 +91,11 @@ pub fn resolve(
         })
     });
     let goes_out = |server: &McpServer| match &server.start {
-        McpStart::Command(_) => !server.network.is_empty(),
+        McpStart::Command(_) => !server.network.is_empty() || !server.opaque.is_empty(),
         McpStart::Package { .. } => true,
-        McpStart::Url { service, .. } => service.is_none(),
+        McpStart::Url { service, token_url, .. } => service.is_none() && token_url.is_none(),
     };
-    let wanted = wanted.is_some() || servers.values().any(goes_out);
+    let wanted = wanted.is_some() || servers.values().any(goes_out) || browser.is_some();
     wanted.then(|| Egress { authorities: authorities.unwrap_or_default() })
 }
 

@@ -25,7 +25,7 @@ use crate::web::{self, Reach};
 use ipc_proto::capability::Capability;
 use ipc_proto::config::{
     Agent, Audit, Control, Curator, Egress, Embedder, Finding, Gate, Ingress, Log, LogFormat, McpServer,
-    Memory, NoKeys, Policy, RelayLimits, Router, Section, Service, User,
+    Memory, NoKeys, Policy, RelayLimits, Router, Scheduler, Section, Service, User,
 };
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
@@ -75,6 +75,8 @@ pub struct Plan {
     pub web: Reach,
     /// `[curator]`.
     pub curator: Curator,
+    /// `[scheduler]`.
+    pub scheduler: Scheduler,
     /// `[embedder]`; none without a model, or without a memory.
     pub local: Option<Embedder>,
     /// `[gateway]`.
@@ -115,14 +117,12 @@ impl Plan {
         let web = web::resolve(file, &mut outside, problems);
         let services = services::resolve(file, &mut outside, problems);
         let gateway = gateway::resolve(file, problems);
-        let (models, asked) = (&outside.names, &mut outside.model);
-        asked.asking = asking::asking(file, models, problems);
-        asked.budget = asking::budget(file, models, problems);
+        outside.model.asking = asking::asking(file, &outside.names, problems);
+        outside.model.budget = asking::budget(file, &outside.names, problems);
         outside.names.extend(asking::tasks(&outside.model.asking));
         let curator = Curator { embedder, ..curator::resolve(file, &outside.names, problems) };
         let finding = finding(&file.table("memory"), &curator, problems);
         let engines = engines::resolve(file, problems);
-        let local = local.filter(|_| memory.is_some());
         let known = Known {
             models: &outside.names,
             asked: &outside.model,
@@ -141,6 +141,7 @@ impl Plan {
         let own = router(file, host.slots, machine.owner, (users, agents), problems);
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
+        let scheduler = scheduler(file, &host, problems);
         Self {
             host,
             format: if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text },
@@ -148,11 +149,12 @@ impl Plan {
             rotate_bytes: log.number("rotate_bytes"),
             audit,
             outside,
+            local: local.filter(|_| memory.is_some()),
             memory,
             finding,
             web,
             curator,
-            local,
+            scheduler,
             gateway,
             policy: policy::resolve(file, problems),
             tools: tools::resolve(file, problems),
@@ -174,6 +176,7 @@ impl Plan {
             Process::Agentd => false,
             Process::Memory | Process::Curator => self.memory.is_some(),
             Process::Embedder => self.local.is_some(),
+            Process::Scheduler => self.scheduler.enabled,
             Process::Credproxy | Process::Dialer => self.outside.credproxy,
             Process::Web => self.web.web,
             Process::Egress => self.egress.is_some() && self.outside.credproxy,
@@ -246,6 +249,7 @@ impl Plan {
                 None => Ok(None),
             },
             Process::Curator => self.json(process, self.curator.clone()),
+            Process::Scheduler => self.json(process, self.scheduler.clone()),
             channel if channel.is_channel() => {
                 self.json(process, self.channels.accounts.get(&process).cloned().unwrap_or_default())
             }
@@ -294,6 +298,11 @@ fn ways_out(
     let servers = mcp::resolve(file, agents, services, outside, problems);
     let egress = network::resolve(file, (agents, &servers), outside, folder, problems);
     (servers, egress)
+}
+
+/// `[scheduler]`, with the zone of jobs that name none.
+fn scheduler(file: &View<'_>, host: &Host, problems: &mut Problems) -> Scheduler {
+    Scheduler { time_zone: host.time_zone.clone(), ..file.table("scheduler").section(problems) }
 }
 
 fn relay(file: &View<'_>, problems: &mut Problems) -> RelayLimits {

@@ -71,6 +71,7 @@ const fn program_name(row: &Row) -> &'static CStr {
         Process::AgentRunner => c"runner@agent",
         Process::NetRunner => c"runner@net",
         Process::McpRunner => c"runner@mcp",
+        Process::BrowserRunner => c"runner@browser",
         _ => c"runner",
     }
 }

@@ -182,7 +182,9 @@ impl Person {
         let answered = self.asker.patiently(
             &method::answer,
             || shared.goes_on(),
-            async |control, context| control.answer(context, info.id, info.hash, reply).await,
+            async |control, context| {
+                control.answer(context, info.id, info.hash, reply, Text::default()).await
+            },
         );
         let mut promises = self.shared.promises();
         if answered.is_ok() {

@@ -2,11 +2,11 @@
 //! names, never something that was said; the router records it.
 
 use crate::caller::Caller;
-use ipc_proto::List;
-use ipc_proto::approval::{ApprovalInfo, ApprovalView, Grant, Reply};
+use ipc_proto::approval::{ApprovalInfo, ApprovalView, FORM, Grant, Reply};
 use ipc_proto::control::Answer;
 use ipc_proto::ids::{ApprovalId, CallId};
 use ipc_proto::router::{Released, method};
+use ipc_proto::{List, Text};
 
 impl Caller {
     /// Approvals that wait, and with `all` those that were settled.
@@ -34,11 +34,12 @@ impl Caller {
         id: ApprovalId,
         hash: [u8; 32],
         reply: Reply,
+        form: Text<FORM>,
     ) -> Answer<ApprovalInfo> {
         let (scope, by) = (self.scope(), self.user().await?.name);
         self.router(&method::answer, |router, context| {
-            let by = by.clone();
-            async move { router.answer(context, scope, by, id, hash, reply).await }
+            let (by, form) = (by.clone(), form.clone());
+            async move { router.answer(context, scope, by, id, hash, (reply, form)).await }
         })
         .await
     }

@@ -4,7 +4,8 @@ use crate::caller::Caller;
 use ipc_proto::control::{Answer, ControlError};
 use ipc_proto::gate::{GateClient, method};
 use ipc_proto::mcp::{
-    Act, Approving, Installed, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView, TOOL_NAME,
+    Act, Approving, Installed, LoginTerms, McpError, Reply, SERVER_TOOLS, SERVERS, ServerInfo, ServerView,
+    TOOL_NAME,
 };
 use ipc_proto::{List, Method, Name, Text};
 use tarpc::client::RpcError;
@@ -58,6 +59,24 @@ impl Caller {
         self.server(&method::mcp_forget, |gate, context| {
             let (name, by) = (name.clone(), by.clone());
             async move { gate.mcp_forget(context, name, by).await }
+        })
+        .await
+    }
+
+    /// The addresses that a server publishes for logging in.
+    pub(crate) async fn show_login(&self, name: Name) -> Answer<Box<LoginTerms>> {
+        self.server(&method::mcp_login_terms, |gate, context| {
+            let name = name.clone();
+            async move { gate.mcp_login_terms(context, name).await }
+        })
+        .await
+    }
+
+    /// Registers a client for logging in.
+    pub(crate) async fn register_client(&self, name: Name, redirect_uri: Text<256>) -> Answer<Text<1024>> {
+        self.server(&method::mcp_register, |gate, context| {
+            let (name, redirect_uri) = (name.clone(), redirect_uri.clone());
+            async move { gate.mcp_register(context, name, redirect_uri).await }
         })
         .await
     }

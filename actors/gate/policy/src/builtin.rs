@@ -2,6 +2,7 @@
 //! person's machine and ours is a jail without network that is discarded after each turn: `write` and `bash` do not ask by
 //! themselves, and the data that a jail's tool touches cannot leave by it. A command that is dangerous even there still asks.
 
+use crate::browser;
 use ipc_proto::capability::{
     Access, Approval, Audit, Capability, Data, Effect, Execution, Labels, Level, Network, Sandbox,
     Sensitivity,
@@ -46,7 +47,7 @@ const BASH_DANGER: &[&str] = &[
 
 /// Every built-in tool with its capability.
 pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
-    vec![
+    let mut all = vec![
         ("read", file(Effect::Read, READ_DANGER, 10_000, 1_000_000)),
         ("write", file(Effect::Write, WRITE_DANGER, 10_000, 10_000_000)),
         ("edit", file(Effect::Write, WRITE_DANGER, 10_000, 10_000_000)),
@@ -65,8 +66,11 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("http_call", call()),
         ("oauth_call", call()),
         ("send_file", sending()),
+        ("tool_find", memory(Effect::Read, &[])),
         ("network", way_out()),
-    ]
+    ];
+    all.extend(browser::capabilities());
+    all
 }
 
 /// To the very conversation that the answer goes to, and to nobody else. The path is judged as a file's of the jail is.

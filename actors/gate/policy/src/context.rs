@@ -190,6 +190,7 @@ impl Asked<'_> {
             ("taint", i64::from(taint).into()),
             ("approved", approved.into()),
             ("granted", granted.into()),
+            ("unattended", self.session.is_some_and(|session| session.unattended).into()),
         ]);
         match self.facts {
             Some(facts) => of_call(&mut all, facts),
@@ -218,6 +219,7 @@ fn of_call(all: &mut Attributes, facts: &Facts) {
         ("danger", facts.danger),
         ("asks_method", facts.asks_method),
         ("asks_host", facts.asks_host),
+        ("opaque", facts.opaque),
         ("accepts_untrusted", capability.labels.accepts_untrusted),
         ("reads_secrets", capability.data.can_read_secrets),
         ("leaks", capability.data.can_leak_data),
@@ -251,9 +253,9 @@ fn of_host(all: &mut Attributes, egress: bool) {
         "fit",
         "understood",
     ];
-    const NO: [&str; 12] = [
+    const NO: [&str; 13] = [
         "attached", "named", "planned", "irreversible", "confined", "executes", "remembers", "danger",
-        "asks_method", "asks_host", "leaks", "canary",
+        "asks_method", "asks_host", "opaque", "leaks", "canary",
     ];
     all.extend(YES.map(|name| (name, true.into())));
     all.extend(NO.map(|name| (name, false.into())));

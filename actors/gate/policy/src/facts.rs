@@ -34,6 +34,8 @@ pub(crate) struct Facts {
     pub(crate) danger: bool,
     pub(crate) asks_method: bool,
     pub(crate) asks_host: bool,
+    /// The program itself encrypts what leaves, and nobody of the host sees it.
+    pub(crate) opaque: bool,
     /// It runs in the jail, and no data leaves by it.
     pub(crate) confined: bool,
     /// Its arguments leave the host.
@@ -81,6 +83,7 @@ impl Facts {
             asks_host: capability.network.require_approval_for_unknown_hosts
                 && target.address.is_some()
                 && !known,
+            opaque: target.method.as_deref() == Some("CONNECT"),
             confined: confined(capability),
             egress: leaves(capability, effect),
             known,

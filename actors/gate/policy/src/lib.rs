@@ -5,6 +5,7 @@
 //! `/proc/self/maps` on a main thread). [`Engine::built_in`] goes through all of it once, on the thread that decides
 //! later, so it must be called before the process is sealed.
 
+mod browser;
 mod builtin;
 mod canonical;
 mod catalogue;

@@ -24,6 +24,9 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
         "network" if text("method") == "GET" => {
             format!("Lets the program read from {}", escaped(text("url")))
         }
+        "network" if text("method") == "CONNECT" => {
+            format!("Lets the program speak unseen with {}", escaped(text("url")))
+        }
         "network" => format!("Lets the program send to {}", escaped(text("url"))),
         "web_search" => "Searches the web".to_owned(),
         "send_file" => format!("Sends the file {} to the conversation", escaped(text("path"))),
@@ -31,9 +34,19 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
             let (service, path) = (escaped(text("service")), escaped(text("path")));
             format!("Calls your service {service} with {} {path}", escaped(method(text("method"))))
         }
+        "browser_navigate" => format!("Opens {} in the browser", escaped(text("url"))),
+        "browser_click" => format!("Clicks {} on {}", escaped(text("element")), escaped(text("url"))),
+        "browser_type" | "browser_select" => {
+            format!("Fills in {} on {}", escaped(text("element")), escaped(text("url")))
+        }
+        "browser_press" => format!("Presses {} on {}", escaped(text("key")), escaped(text("url"))),
         "memory_write" => "Remembers, for later sessions".to_owned(),
         "memory_revise" => "Changes a memory, for later sessions".to_owned(),
         "memory_delete" => "Forgets a memory".to_owned(),
+        "mcp_ask" => format!(
+            "The server {} asks you, not Cordon and not your agent; what you enter goes to that server",
+            escaped(text("server"))
+        ),
         tool => format!("{} {}", escaped(tool), deed(effect)),
     };
     let mut out = head;

@@ -72,6 +72,8 @@ pub struct Session {
     pub web: WebReach,
     /// Its workspace is a directory of a person's own, not a folder that the host made for it.
     pub attached: bool,
+    /// Its message is a job's: nobody sits before the turn.
+    pub unattended: bool,
     /// The text that must never leave the prompt; empty for none.
     pub canary: String,
 }

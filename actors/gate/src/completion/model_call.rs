@@ -1,7 +1,7 @@
 //! One model call: started and pulled, its text passed through the scanner to the turn's followers, its calls handed over. When
 //! model restarts in the middle, the reply begins again.
 
-use crate::completion::{ended, images};
+use crate::completion::{ended, images, pictures};
 use crate::inspection::reply_text::ReplyText;
 use crate::inspection::scan::scan;
 use crate::model::assembly::{Assembly, Step};
@@ -93,9 +93,10 @@ pub(crate) async fn begin(
     context.reasoning.restore(&mut prompt.messages);
     let passes = policy::passes(&gate.engine(), &context.session, Passage::Prompt, &label);
     passes.map_err(|policies| GateError::Policy(List::clip(policies)))?;
-    let mut request = request(gate, context, prompt);
+    let mut request = Request { max_output: context.output_left()?, ..request(gate, context, prompt) };
     // The system message is first, so the index moves by one.
     let room = images::attach(gate, context, at.map(|at| at + 1), &mut request).await?;
+    pictures::attach(context, &mut request);
     let event = Event::new(Action::ModelDecided, Result3::Success).about(&request.model);
     let mut event = event.in_turn(context.turn.session, context.turn.id);
     event.bytes = request.messages.iter().map(|message| message.text.len() as u64).sum();
@@ -131,7 +132,6 @@ fn request(gate: &GateContext, context: &TurnContext, prompt: Prompt) -> Request
     let messages = List::clip(std::iter::once(system).chain(prompt.messages));
     Request {
         tools: crate::turn::work::tools(gate, context),
-        max_output: context.agent.limits.output_tokens,
         ..Request::new(Text::clip(&context.agent.model), messages, context.payer())
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn is_needed(gate: &GateContext, context: &TurnContext) -> bool {
     context.turn.task == Task::Chat
         && context.session.profile != policy::Profile::Paranoid
         && context.session.plan.is_none()
-        && context.agent.tools.iter().any(|tool| catalogue.can_harm(tool))
+        && context.all_tools().iter().any(|tool| catalogue.can_harm(tool))
 }
 
 impl Planning {
@@ -106,7 +106,7 @@ impl Planning {
                 self.text.clear();
             }
         }
-        Ok(Some(parse(&self.text, &context.agent.tools)))
+        Ok(Some(parse(&self.text, &context.all_tools())))
     }
 
     /// Waits for money until it is due or this poll ends; returns the end of the request, if it has ended.
@@ -182,6 +182,7 @@ pub(crate) async fn lock(
     event.hash = Some(Sha256::digest(tools.join("\n")).into());
     gate.record(event).await?;
     let names = List::clip(tools.iter().map(|tool| Name::clip(tool)));
+    context.list(tools.iter().cloned());
     context.session.plan(tools);
     steps::save(gate, context, Step::Plan { tools: names }).await?;
     kit::fault_point!("gate.plan.kept");
@@ -193,6 +194,14 @@ fn request(tools: &[ToolSpec], context: &TurnContext, message: &str) -> Request 
     let mut system = String::from(WORDS);
     for spec in tools {
         system.push_str(&format!("- {}: {}\n", spec.name, spec.description));
+    }
+    for tool in
+        context.all_tools().iter().filter(|tool| tools.iter().all(|spec| spec.name.as_str() != tool.as_str()))
+    {
+        if system.len() > BOUND {
+            break;
+        }
+        system.push_str(&format!("- {tool}\n"));
     }
     let messages = [Message::text(Role::System, &system), Message::text(Role::User, message)];
     let model = Text::clip(&context.agent.model);

@@ -80,7 +80,7 @@ pub(crate) async fn ask(
 }
 
 /// A question as the turn's followers see it, without secrets. `agentctl approvals` shows it whole to the person who answers.
-async fn shown(
+pub(crate) async fn shown(
     gate: &GateContext,
     context: &TurnContext,
     question: &Question,

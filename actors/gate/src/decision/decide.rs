@@ -1,10 +1,10 @@
 //! The decision on a tool call, in order: the agent's list of tools, schema, quotas, the scanner's findings in the arguments,
 //! label and policy. A call that no rule permits is refused. The decision is durable on the record before anybody is told of it.
 
-use crate::decision::question;
 use crate::decision::record::{alert, alert_repeated, event};
 use crate::decision::refusal::Refusal;
 use crate::decision::verdict::{by_policy, has_room, policy_refusal};
+use crate::decision::{page, question};
 use crate::inspection::scan;
 use crate::services;
 use crate::state::context::GateContext;
@@ -38,11 +38,15 @@ pub(crate) async fn decide(
     call: ToolCall,
 ) -> Result<DecidedCall, GateError> {
     let times = context.calls.count(&call);
-    let rules = by_rules(context, &call, times).and_then(|args| {
-        services::fits(&gate.settings.services, &context.turn.agent, &call.tool, &args)
-            .map_err(Refusal::Schema)?;
-        has_room(gate, &call.tool).map(|()| args)
-    });
+    let completed = by_rules(context, &call, times)
+        .and_then(|args| page::completed(gate, context, call.clone(), args).map_err(Refusal::Page));
+    let (call, rules) = match completed {
+        Err(refusal) => (call, Err(refusal)),
+        Ok(call) => {
+            let args = by_host(gate, context, &call);
+            (call, args)
+        }
+    };
     let judged = match rules {
         Err(refusal) => refused(gate, context, refusal),
         Ok(args) => judge(gate, context, &call, &args).await?,
@@ -65,10 +69,26 @@ pub(crate) async fn decide(
     Ok(DecidedCall { released, question: judged.question })
 }
 
+/// Checks what depends on the host: the services there are, and the room on the disk.
+fn by_host(
+    gate: &GateContext,
+    context: &TurnContext,
+    call: &ToolCall,
+) -> Result<Map<String, Value>, Refusal> {
+    let args = question::args_of(call);
+    let args = args.ok_or_else(|| Refusal::Schema("the arguments are not an object".to_owned()))?;
+    services::fits(&gate.settings.services, &context.turn.agent, &call.tool, &args)
+        .map_err(Refusal::Schema)?;
+    has_room(gate, &call.tool).map(|()| args)
+}
+
 /// Checks the rules that need no scanner. `times` is how often the turn has requested this call, this time included.
 fn by_rules(context: &TurnContext, call: &ToolCall, times: u32) -> Result<Map<String, Value>, Refusal> {
     let (agent, limits) = (&context.agent, &context.agent.limits);
     let tool = call.tool.to_string();
+    if !agent.tools.contains(&tool) && context.hidden.contains(&tool) {
+        return Err(Refusal::NotFound { tool });
+    }
     if !agent.tools.contains(&tool) {
         let agent_name = context.turn.agent.to_string();
         return Err(Refusal::NotListed { agent: agent_name, tool, valid: agent.tools.join(", ") });
@@ -116,9 +136,13 @@ async fn judge(
             let refusal = policy_refusal(&verdict);
             (CallVerdict::Refused(Text::clip(&refusal.to_string())), Some(refusal), None)
         }
+        Decision::Ask if context.asks_nobody() => {
+            let refusal = Refusal::Unattended(verdict.reason.clone());
+            (CallVerdict::Refused(Text::clip(&refusal.to_string())), Some(refusal), None)
+        }
         Decision::Ask => {
             let id = ApprovalId::random();
-            why.expires_ms = question::expiry(gate);
+            why.expires_ms = question::expiry(gate, context.session.unattended);
             match question::question(gate, id, call, args, &verdict, &why) {
                 Some(question) => (CallVerdict::Asking(id), None, Some(question)),
                 None => return Ok(refused(gate, context, Refusal::Unshowable)),

@@ -9,9 +9,13 @@ use ipc_proto::tool::ToolCall;
 use policy::{Call, Verdict};
 use serde_json::{Map, Value};
 
+/// How long a question of an unattended turn waits, seconds: somebody will look in within a day.
+const UNATTENDED_S: u32 = 86_400;
+
 /// The time at which a question that is asked now expires, unix ms.
-pub(crate) fn expiry(gate: &GateContext) -> u64 {
-    kit::now_ms().saturating_add(u64::from(gate.settings.policy.approval_seconds).saturating_mul(1000))
+pub(crate) fn expiry(gate: &GateContext, unattended: bool) -> u64 {
+    let seconds = if unattended { UNATTENDED_S } else { gate.settings.policy.approval_seconds };
+    kit::now_ms().saturating_add(u64::from(seconds).saturating_mul(1000))
 }
 
 /// The question about a call, or `None` if its action is too long to be shown whole. Its id is the action's nonce, and `why`

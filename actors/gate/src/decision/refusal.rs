@@ -8,8 +8,12 @@ pub(crate) enum Refusal {
          tools"
     )]
     NotListed { agent: String, tool: String, valid: String },
+    #[error("{tool} is not listed yet; use tool_find with words of what it does, and call it then")]
+    NotFound { tool: String },
     #[error("[VALIDATION ERROR] {0}; correct the arguments and call it again")]
     Schema(String),
+    #[error("{0}")]
+    Page(String),
     #[error(
         "the turn's bound of {0} tool calls is reached; answer with what there is, or have limits.tool_calls of the \
          agent raised"
@@ -34,6 +38,11 @@ pub(crate) enum Refusal {
     #[error("a person must be asked, and the action is too long to be shown; do it in smaller steps")]
     Unshowable,
     #[error(
+        "{0}: a person would be asked, and this is the message of a job, before which nobody sits; do without it and say so in the \
+         answer, or have the job added with --ask wait"
+    )]
+    Unattended(String),
+    #[error(
         "disk: {free_mib} MiB free, {kept_mib} are kept; nothing new takes effect; make room, and it goes on by \
          itself"
     )]
@@ -51,7 +60,9 @@ impl Refusal {
     pub(crate) const fn phrase(&self) -> &'static str {
         match self {
             Self::NotListed { .. } => "not in the agent's list of tools",
+            Self::NotFound { .. } => "a tool that was not found before",
             Self::Schema(_) => "arguments do not fit the schema",
+            Self::Page(_) => "not on the page that the browser shows",
             Self::TooMany(_) => "bound of tool calls reached",
             Self::Failing { .. } => "failures in a row",
             Self::Same { .. } => "the same call again",
@@ -59,6 +70,7 @@ impl Refusal {
             Self::HeldSecret => "a secret of the host in the arguments",
             Self::Policy { .. } => "policy",
             Self::Unshowable => "too long to be shown to a person",
+            Self::Unattended(_) => "nobody to ask",
             Self::NoRoom { .. } => "disk low",
         }
     }

@@ -71,6 +71,7 @@ fn asked(gate: &GateContext, tool: &str, args: &Map<String, Value>, url: &str, r
         max_bytes: execution.max_output_size.min(page),
         timeout_ms: number(args, "timeout", FETCH_MS).min(execution.timeout),
         rule,
+        same_origin: false,
     })
 }
 

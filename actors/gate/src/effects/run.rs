@@ -3,11 +3,10 @@
 
 use crate::effects::memory_reads::{self, Problem};
 use crate::effects::outcome::{Effect, failed, unknown};
-use crate::effects::{fetch, memory_changes, send_file, server_call, service_call};
+use crate::effects::{browser_call, fetch, memory_changes, send_file, service_call, tool_find};
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::down;
-use crate::state::mcp::is_foreign;
 use crate::turn::context::TurnContext;
 use ipc_proto::Blob;
 use ipc_proto::channel::SENT_BYTES;
@@ -16,8 +15,9 @@ use ipc_proto::tool::ToolCall;
 use serde_json::Value;
 use std::time::Duration;
 use toolset::channel_tools::SEND_FILE;
+use toolset::server_tools::TOOL_FIND;
 
-/// Milliseconds in which a server is started.
+/// Milliseconds in which a browser is started.
 const START_MS: u32 = 30_000;
 
 /// Runs a released call of a tool that does not run in the jail. `file` are the bytes that the jail gave for it.
@@ -29,14 +29,14 @@ pub(crate) async fn run(
 ) -> Result<Effect, GateError> {
     let Ok(args) = toolset::parse_args(&call.args) else { return Ok(failed("the arguments are not JSON")) };
     let ms = gate.catalogue().get(&call.tool).map_or(0, |capability| capability.execution.timeout);
-    // A server may have to be started first.
-    let ms = if is_foreign(&call.tool) { ms.saturating_add(START_MS) } else { ms };
+    // A browser may have to be started first.
+    let ms = if browser_call::calls(&call.tool) { ms.saturating_add(START_MS) } else { ms };
     let done =
         tokio::time::timeout(Duration::from_millis(ms.into()), effect(gate, context, (call, file), &args));
     match done.await {
         Ok(effect) => effect,
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetch::timed_out(&args)),
-        Err(_) if is_foreign(&call.tool) => Ok(server_call::timed_out(gate, &call.tool)),
+        Err(_) if browser_call::calls(&call.tool) => Ok(browser_call::timed_out(&call.tool)),
         Err(_) if services::calls(&call.tool) => Ok(service_call::timed_out(&args)),
         // Memory and router complete what they began.
         Err(_) if memory_changes::changes(&call.tool) || call.tool.as_str() == SEND_FILE => Ok(unknown()),
@@ -56,9 +56,10 @@ async fn effect(
         (tool, Value::Object(args)) if services::calls(tool) => {
             return Ok(service_call::call(gate, context, call, args).await);
         }
-        (tool, Value::Object(args)) if is_foreign(tool) => {
-            return Ok(server_call::call(gate, context, call, args).await);
+        (tool, Value::Object(args)) if browser_call::calls(tool) => {
+            return browser_call::call(gate, context, call, args).await;
         }
+        (TOOL_FIND, Value::Object(args)) => return Ok(tool_find::find(gate, context, args)),
         (SEND_FILE, Value::Object(args)) => return send_file::send(gate, context, call, (args, file)).await,
         ("memory_write", _) => memory_changes::write(gate, context, call, args).await,
         ("memory_revise", _) => memory_changes::revise(gate, context, call, args).await,

@@ -1,5 +1,6 @@
 //! The bounds of one turn's requests.
 
+use ipc_proto::ids::TurnId;
 use ipc_proto::runner_gate::NetworkError;
 use ipc_proto::{Name, Text};
 
@@ -11,6 +12,8 @@ const HELD: u64 = 16 << 20;
 pub(super) const HELD_IN_ALL: u64 = 64 << 20;
 /// Requests of a turn.
 const REQUESTS: u64 = 1200;
+/// The same of a turn's browser, whose pages have many parts.
+const BROWSER_REQUESTS: u64 = 5000;
 /// Bytes that a turn sends as bodies.
 const UP: u64 = 32 << 20;
 /// Bytes of one reply.
@@ -26,9 +29,19 @@ pub(super) struct Bounds {
     requests: u64,
     up: u64,
     down: u64,
+    /// The turn of a browser that they count for.
+    browser: Option<TurnId>,
 }
 
 impl Bounds {
+    /// Counts for this turn of a browser, from nothing where it is another than before.
+    pub(super) fn begin_turn(&mut self, turn: TurnId) {
+        if self.browser != Some(turn) {
+            (self.requests, self.up, self.down) = (0, 0, 0);
+            self.browser = Some(turn);
+        }
+    }
+
     /// Holds a request with a body of this many bytes.
     ///
     /// # Errors
@@ -56,14 +69,25 @@ impl Bounds {
     /// # Errors
     /// [`NetworkError::Bound`].
     pub(super) fn send(&mut self, body: usize) -> Result<(), NetworkError> {
-        if self.requests >= REQUESTS {
-            return Err(bound("requests of a turn", REQUESTS, "send another message for more"));
+        let most = if self.browser.is_some() { BROWSER_REQUESTS } else { REQUESTS };
+        if self.requests >= most {
+            return Err(bound("requests of a turn", most, "send another message for more"));
         }
-        let up = self.up.saturating_add(body as u64);
+        self.pass(body)?;
+        self.requests += 1;
+        Ok(())
+    }
+
+    /// Counts bytes that go into a connection that is open already.
+    ///
+    /// # Errors
+    /// [`NetworkError::Bound`].
+    pub(super) fn pass(&mut self, bytes: usize) -> Result<(), NetworkError> {
+        let up = self.up.saturating_add(bytes as u64);
         if up > UP {
             return Err(bound("bytes sent by a turn", UP, "send another message for more"));
         }
-        (self.requests, self.up) = (self.requests + 1, up);
+        self.up = up;
         Ok(())
     }
 
@@ -126,9 +150,19 @@ mod tests {
             bounds.send(0).unwrap();
         }
         assert_eq!(reached(bounds.send(0)).as_deref(), Some("requests of a turn"));
+        let turn = TurnId::random();
+        bounds.begin_turn(turn);
+        for _ in 0..BROWSER_REQUESTS {
+            bounds.send(0).unwrap();
+        }
+        bounds.begin_turn(turn);
+        assert_eq!(reached(bounds.send(0)).as_deref(), Some("requests of a turn"));
+        bounds.begin_turn(TurnId::random());
+        bounds.send(0).unwrap();
         let mut bounds = Bounds::default();
         bounds.send(32 << 20).unwrap();
         assert_eq!(reached(bounds.send(1)).as_deref(), Some("bytes sent by a turn"));
+        assert_eq!(reached(bounds.pass(1)).as_deref(), Some("bytes sent by a turn"));
         assert_eq!(reached(bounds.receive(1, REPLY + 1)).as_deref(), Some("bytes of a reply"));
         assert_eq!(reached(bounds.receive(4 << 30, 1)).as_deref(), Some("bytes received by a turn"));
     }

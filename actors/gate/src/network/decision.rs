@@ -25,6 +25,9 @@ pub(super) async fn decide(
     show: &Show,
 ) -> Result<(), NetworkError> {
     let verdict = judge(gate, outbound, place, label);
+    if let By::Browser(_) = outbound.by {
+        return of_page(gate, outbound, place, label, &verdict).await;
+    }
     if let (By::Server(instance), false) = (&outbound.by, place.listed) {
         record(gate, outbound, place, label, (Result3::Blocked, "not in the server's list")).await?;
         let next = format!("the owner adds it to `network` in [mcp.{}]", instance.terms.server);
@@ -40,15 +43,45 @@ pub(super) async fn decide(
         Decision::Ask if place.listed && !verdict.declassifies && !verdict.owner_only => {
             record(gate, outbound, place, label, (Result3::Success, "in the agent's list")).await
         }
+        Decision::Ask if outbound.asks_nobody => {
+            record(gate, outbound, place, label, (Result3::Blocked, "nobody to ask")).await?;
+            let rule = "a person would be asked, and this is the message of a job, before which nobody sits";
+            Err(refused(place, rule, "have the owner list it for the agent, or add the job with --ask wait"))
+        }
         Decision::Ask => match outbound.by {
             By::Turn { turn, session, .. } => {
                 question::ask(gate, Asking { outbound, turn, session }, place, &verdict, show).await
             }
             // The call that told the server was judged by what leaves with it, and a person was asked then.
-            By::Server(_) => {
+            By::Server(_) | By::Browser(_) => {
                 record(gate, outbound, place, label, (Result3::Success, "in the server's list")).await
             }
         },
+    }
+}
+
+/// Decides on what a page loads or sends; nobody is asked. A page sends to a site only after a call that acts on a page of that site
+/// was permitted. After something personal was typed no site answers but those.
+async fn of_page(
+    gate: &GateContext,
+    outbound: &Outbound,
+    place: &Place,
+    label: &Label,
+    verdict: &Verdict,
+) -> Result<(), NetworkError> {
+    let blocked = match verdict.decision {
+        Decision::Deny => Some(verdict.reason.as_str()),
+        _ if place.listed => None,
+        _ if !place.reads => Some("nothing on a page of this site was used, so its pages send nothing to it"),
+        Decision::Ask if verdict.declassifies || verdict.owner_only => Some(verdict.reason.as_str()),
+        Decision::Ask | Decision::Allow => None,
+    };
+    match blocked {
+        None => record(gate, outbound, place, label, (Result3::Success, "a page of the browser")).await,
+        Some(why) => {
+            record(gate, outbound, place, label, (Result3::Blocked, "a page of the browser")).await?;
+            Err(refused(place, why, "use the page as it is, or ask the person"))
+        }
     }
 }
 
@@ -56,6 +89,9 @@ pub(super) async fn decide(
 pub(super) fn judge(gate: &GateContext, outbound: &Outbound, place: &Place, label: &Label) -> Verdict {
     let (mut facts, arguments) = (outbound.facts.clone(), place.arguments());
     facts.label = label.clone();
+    if let (By::Browser(_), true) = (&outbound.by, place.listed) {
+        facts.web.allow.push(place.origin.host.to_string());
+    }
     policy::decide(&gate.engine(), &gate.catalogue(), &facts, &Call { tool: TOOL, args: &arguments })
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn ask(
     verdict: &Verdict,
     show: &Show,
 ) -> Result<(), NetworkError> {
-    let question = question_of(gate, place, verdict)
+    let question = question_of(gate, place, verdict, asking.outbound.facts.unattended)
         .ok_or_else(|| refused(place, "the question cannot be shown whole", "use another host"))?;
     let mut event = Event::new(Action::ApprovalAsked, Result3::Success).about(&place.subject());
     event = event.in_turn(asking.session, asking.turn);
@@ -57,12 +57,12 @@ pub(super) async fn ask(
     }
 }
 
-fn question_of(gate: &GateContext, place: &Place, verdict: &Verdict) -> Option<Question> {
+fn question_of(gate: &GateContext, place: &Place, verdict: &Verdict, unattended: bool) -> Option<Question> {
     let arguments = place.arguments();
     let text = Value::Object(arguments.clone()).to_string();
     let call = ToolCall { id: CallId::random(), tool: Name::clip(TOOL), args: Text::clip(&text) };
     let mut why = verdict.why.clone();
-    why.expires_ms = question::expiry(gate);
+    why.expires_ms = question::expiry(gate, unattended);
     question::question(gate, ApprovalId::random(), &call, &arguments, verdict, &why)
 }
 
@@ -127,7 +127,7 @@ async fn use_up(
         .router
         .call(&router::method::claim, |router, rpc| async move { router.claim(rpc, turn, id, call).await });
     match claimed.await {
-        Ok(Ok(())) => {}
+        Ok(Ok(_)) => {}
         Ok(Err(RouterError::NotApproved)) => {
             return Ok((Result3::Blocked, "the approval ended before it could be used"));
         }

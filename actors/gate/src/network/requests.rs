@@ -3,17 +3,16 @@
 
 use crate::network::bounds::{Bounds, HELD_IN_ALL, bound};
 use crate::network::decision::{self, Show, away, refused};
-use crate::network::session::{By, Outbound, Place};
+use crate::network::session::{By, NEXT, Outbound, Place, is_canonical};
 use crate::network::{secret, service};
 use crate::state::context::GateContext;
 use crate::turn::labels;
 use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::credproxy::Reply;
-use ipc_proto::dialer::Host;
-use ipc_proto::egress::{self, EgressError, Head, Piece, ReplyId, Request};
+use ipc_proto::egress::{self, EgressError, Head, Origin, Piece, ReplyId, Request};
 use ipc_proto::label::Label;
 use ipc_proto::runner_gate::NetworkError;
-use ipc_proto::{Fault, Name, Text};
+use ipc_proto::{Fault, Text};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -26,19 +25,19 @@ const WAIT: Duration = Duration::from_secs(20);
 
 /// The way out of one jail.
 #[derive(Clone)]
-pub(crate) struct Network(Rc<State>);
+pub(crate) struct Network(pub(super) Rc<State>);
 
-struct State {
-    gate: GateContext,
+pub(super) struct State {
+    pub(super) gate: GateContext,
     /// The scope within which egress uses connections again.
     scope: u64,
     show: Show,
     /// Set once the work was given out.
     outbound: RefCell<Option<Outbound>>,
     decided: RefCell<HashMap<Place, Decided>>,
-    bounds: RefCell<Bounds>,
-    replies: RefCell<HashMap<ReplyId, Open>>,
-    used: RefCell<HashMap<Place, Used>>,
+    pub(super) bounds: RefCell<Bounds>,
+    pub(super) replies: RefCell<HashMap<ReplyId, Open>>,
+    pub(super) used: RefCell<HashMap<Place, Used>>,
     /// The replies that credproxy has, and how many there were.
     of_services: RefCell<HashMap<ReplyId, Reply>>,
     numbered: Cell<u64>,
@@ -52,13 +51,13 @@ struct Decided {
 }
 
 /// An open reply.
-struct Open {
-    place: Place,
+pub(super) struct Open {
+    pub(super) place: Place,
     bytes: u64,
 }
 
 /// A request that is held.
-struct Held {
+pub(super) struct Held {
     network: Network,
     body: usize,
     /// Its turn counts it.
@@ -76,9 +75,9 @@ impl Drop for Held {
 
 /// The use of a place in a turn.
 #[derive(Clone, Copy, Default)]
-struct Used {
+pub(super) struct Used {
     requests: u64,
-    sent: u64,
+    pub(super) sent: u64,
     received: u64,
 }
 
@@ -108,14 +107,17 @@ impl Network {
     /// # Errors
     /// [`NetworkError`].
     pub(crate) async fn request(&self, request: Request) -> Result<Head, NetworkError> {
-        let outbound = self.0.outbound.borrow().clone().filter(Outbound::has_network);
-        let outbound = outbound.ok_or_else(|| self.no_network(&request))?;
-        let place = Place::of(&outbound, &request);
-        if !is_canonical(&request) {
-            return Err(NetworkError::Egress(EgressError::BadRequest(Name::clip("host"))));
+        let outbound = self.outbound(&request.origin)?;
+        if let Some(turn) = outbound.turn_of_browser() {
+            self.0.bounds.borrow_mut().begin_turn(turn);
         }
+        let place = Place::of(&outbound, &request);
+        is_canonical(&request.origin)?;
         let keyed = secret::keyed(&self.0.gate.settings.services, outbound.agent(), &request);
         let keyed = keyed.map_err(|(rule, next)| refused(&place, &rule, &next))?;
+        if request.websocket && (keyed.is_some() || outbound.carried(&self.0.gate).is_some()) {
+            return Err(refused(&place, "a WebSocket carries no secret of a service", "use plain requests"));
+        }
         let place = match &keyed {
             Some(keyed) => place.with_secret(keyed.service.clone()),
             None => place,
@@ -136,17 +138,23 @@ impl Network {
         let sent = request.body.len();
         self.0.bounds.borrow_mut().send(sent)?;
         let replied = match keyed {
-            Some(keyed) => {
-                service::send(&self.0.gate, &place, &keyed.request).await.map(|sent| self.numbered(sent))
-            }
+            Some(keyed) => service::send(&self.0.gate, (&place, NEXT), &keyed.request)
+                .await
+                .map(|sent| self.numbered(sent)),
             None => self.send(&outbound, &place, request).await,
         };
         drop(held);
         self.count(place, sent, replied)
     }
 
+    /// The owner of the requests to this origin, if its jail has a way out.
+    pub(super) fn outbound(&self, origin: &Origin) -> Result<Outbound, NetworkError> {
+        let outbound = self.0.outbound.borrow().clone().filter(Outbound::has_network);
+        outbound.ok_or_else(|| self.no_network(origin))
+    }
+
     /// Holds a request with a body of this many bytes, until what is given back is dropped.
-    fn hold(&self, body: usize) -> Result<Held, NetworkError> {
+    pub(super) fn hold(&self, body: usize) -> Result<Held, NetworkError> {
         let all = &self.0.gate.bodies_of_jails;
         let before = all.fetch_add(body as u64, Ordering::Relaxed);
         // Dropped, it gives back what did not fit.
@@ -160,7 +168,7 @@ impl Network {
     }
 
     /// Counts a request and its reply.
-    fn count(
+    pub(super) fn count(
         &self,
         place: Place,
         sent: usize,
@@ -286,8 +294,8 @@ impl Network {
     }
 
     async fn send(&self, outbound: &Outbound, place: &Place, request: Request) -> Result<Head, NetworkError> {
-        if let Some(service) = outbound.service(&self.0.gate) {
-            let sent = service::request(&self.0.gate, service, place, &request).await?;
+        if let Some(carried) = outbound.carried(&self.0.gate) {
+            let sent = service::request(&self.0.gate, &carried, place, &request).await?;
             return Ok(self.numbered(sent));
         }
         let scope = self.0.scope;
@@ -309,18 +317,23 @@ impl Network {
     }
 
     /// The label that holds now.
-    async fn label(&self, outbound: &Outbound, place: &Place) -> Result<Label, NetworkError> {
+    pub(super) async fn label(&self, outbound: &Outbound, place: &Place) -> Result<Label, NetworkError> {
         let label = match &outbound.by {
             By::Turn { turn, .. } => {
                 labels::now(&self.0.gate, *turn).await.ok_or_else(|| away(place, "router"))?
             }
-            By::Server(instance) => instance.label(),
+            By::Server(instance) | By::Browser(instance) => instance.label(),
         };
         Ok(outbound.facts.label.join(&label))
     }
 
     /// Waits for the decision on a place under this label; one that is not made in time is asked for again.
-    async fn stand(&self, outbound: &Outbound, place: &Place, label: Label) -> Result<(), NetworkError> {
+    pub(super) async fn stand(
+        &self,
+        outbound: &Outbound,
+        place: &Place,
+        label: Label,
+    ) -> Result<(), NetworkError> {
         let known = self.0.decided.borrow().get(place).filter(|decided| decided.label == label).cloned();
         let mut decided = known.unwrap_or_else(|| self.begin_decision(outbound, place, label));
         let made = tokio::time::timeout(WAIT, decided.standing.wait_for(Option::is_some)).await;
@@ -349,13 +362,13 @@ impl Network {
         decided
     }
 
-    fn no_network(&self, request: &Request) -> NetworkError {
+    fn no_network(&self, origin: &Origin) -> NetworkError {
         let agent = self.0.outbound.borrow().as_ref().and_then(|outbound| match &outbound.by {
             By::Turn { agent, .. } => Some(agent.to_string()),
-            By::Server(_) => None,
+            By::Server(_) | By::Browser(_) => None,
         });
         NetworkError::Refused {
-            host: Text::clip(&format!("{}:{}", request.origin.host, request.origin.port)),
+            host: Text::clip(&format!("{}:{}", origin.host, origin.port)),
             rule: Text::clip("the agent's jails have no network"),
             next: Text::clip(&format!(
                 "the owner sets mode = \"proxy\" in [agent.{}.network] and restarts the host",
@@ -365,18 +378,12 @@ impl Network {
     }
 }
 
-fn flat<T>(reply: Result<Result<T, EgressError>, Fault>) -> Result<T, NetworkError> {
+pub(super) fn flat<T>(reply: Result<Result<T, EgressError>, Fault>) -> Result<T, NetworkError> {
     let reply = reply.map_err(|fault| match fault {
         Fault::Deadline => EgressError::TimedOut,
         _ => EgressError::Down,
     });
     reply.and_then(|reply| reply).map_err(NetworkError::Egress)
-}
-
-/// Returns true if the host is in its one normal form: it is what a person is shown and what is dialled.
-fn is_canonical(request: &Request) -> bool {
-    let host = request.origin.host.as_str();
-    request.origin.port != 0 && host.parse::<Host>().is_ok_and(|parsed| parsed.to_string() == host)
 }
 
 /// Returns true if any part of a request holds this text.

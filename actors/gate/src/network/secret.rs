@@ -165,6 +165,7 @@ mod tests {
             path: Text::clip(path),
             headers: List::clip([line(("Accept", "*/*")), line(("Cookie", "a=1")), line(header)]),
             body: Blob::default(),
+            websocket: false,
         }
     }
 

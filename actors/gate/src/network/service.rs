@@ -1,11 +1,10 @@
 //! Requests of a server's jail to its own address with the secret of a service: credproxy sends them, and the jail never holds the secret.
 
 use crate::network::decision::{away, refused};
-use crate::network::session::Place;
+use crate::network::session::{Carried, NEXT, Place};
 use crate::services::verb;
 use crate::state::context::GateContext;
 use ipc_proto::Blob;
-use ipc_proto::config::Service;
 use ipc_proto::credproxy::{self, CredError, Header, Reply};
 use ipc_proto::egress::{EgressError, Head, Line, Piece, ReplyId, Request};
 use ipc_proto::runner_gate::NetworkError;
@@ -14,26 +13,26 @@ use ipc_proto::{Fault, List, Name, Text};
 /// Sends a request. The head's reply has no number of egress's yet.
 pub(super) async fn request(
     gate: &GateContext,
-    service: &Service,
+    carried: &Carried,
     place: &Place,
     request: &Request,
 ) -> Result<(Reply, Head), NetworkError> {
     let whole =
-        whole(service, request).ok_or(NetworkError::Egress(EgressError::BadRequest(Name::clip("size"))))?;
-    send(gate, place, &whole).await
+        whole(carried, request).ok_or(NetworkError::Egress(EgressError::BadRequest(Name::clip("size"))))?;
+    send(gate, (place, &carried.next), &whole).await
 }
 
-/// Sends a request as credproxy takes it.
+/// Sends a request as credproxy takes it; `next` is the next step where that refuses it.
 pub(super) async fn send(
     gate: &GateContext,
-    place: &Place,
+    (place, next): (&Place, &str),
     whole: &credproxy::Request,
 ) -> Result<(Reply, Head), NetworkError> {
     let sent = gate.credproxy.call(&credproxy::method::request, |credproxy, rpc| {
         let whole = whole.clone();
         async move { credproxy.request(rpc, whole).await }
     });
-    let head = flat(place, sent.await)?;
+    let head = flat((place, next), sent.await)?;
     let line = |header: &Header| Line { name: header.name.clone(), value: Text::clip(&header.value) };
     let first = piece(head.first)?;
     let headers = List::clip(head.headers.iter().map(line));
@@ -46,7 +45,7 @@ pub(super) async fn next(gate: &GateContext, place: &Place, reply: Reply) -> Res
     let chunk = gate.credproxy.call(&credproxy::method::next, |credproxy, rpc| async move {
         credproxy.next(rpc, reply, credit).await
     });
-    piece(flat(place, chunk.await)?)
+    piece(flat((place, NEXT), chunk.await)?)
 }
 
 /// Lets a reply go; one that cannot be ends by itself.
@@ -57,7 +56,7 @@ pub(super) async fn close(gate: &GateContext, reply: Reply) {
     let _ = closed.await;
 }
 
-fn whole(service: &Service, request: &Request) -> Option<credproxy::Request> {
+fn whole(carried: &Carried, request: &Request) -> Option<credproxy::Request> {
     let origin = &request.origin;
     let (scheme, usual) = if origin.tls { ("https", 443) } else { ("http", 80) };
     let port = if origin.port == usual { String::new() } else { format!(":{}", origin.port) };
@@ -69,7 +68,7 @@ fn whole(service: &Service, request: &Request) -> Option<credproxy::Request> {
         url: Text::new(format!("{scheme}://{}{port}{}", origin.host, request.path)).ok()?,
         headers: List::new(headers?).ok()?,
         body: Blob::new(request.body.to_vec()).ok()?,
-        secret: service.secret.clone(),
+        secret: carried.secret.clone(),
     })
 }
 
@@ -79,12 +78,13 @@ fn piece(chunk: credproxy::Chunk) -> Result<Piece, NetworkError> {
     Ok(Piece { bytes, last: chunk.last })
 }
 
-fn flat<T>(place: &Place, replied: Result<Result<T, CredError>, Fault>) -> Result<T, NetworkError> {
+fn flat<T>(
+    (place, next): (&Place, &str),
+    replied: Result<Result<T, CredError>, Fault>,
+) -> Result<T, NetworkError> {
     match replied {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => {
-            Err(refused(place, &error.to_string(), "the owner looks at the service and its secret"))
-        }
+        Ok(Err(error)) => Err(refused(place, &error.to_string(), next)),
         Err(Fault::Deadline) => Err(NetworkError::Egress(EgressError::TimedOut)),
         Err(_) => Err(away(place, "credproxy")),
     }

@@ -5,16 +5,21 @@ use crate::state::mcp::Instance;
 use crate::turn::context::TurnContext;
 use ipc_proto::Name;
 use ipc_proto::audit::Event;
-use ipc_proto::config::{self, Allowed, McpStart, Service, WebReach};
-use ipc_proto::dialer::HostPort;
-use ipc_proto::egress::{Origin, Request};
+use ipc_proto::config::{self, Allowed, McpStart, WebReach};
+use ipc_proto::credproxy::Placement;
+use ipc_proto::dialer::{Host, HostPort};
+use ipc_proto::egress::{EgressError, Origin, Request};
 use ipc_proto::ids::{SessionId, TurnId};
-use ipc_proto::mcp::{Registry, Start};
+use ipc_proto::mcp::{Registry, Start, secret_of};
 use ipc_proto::router::Task;
+use ipc_proto::runner_gate::NetworkError;
 use ipc_proto::web::Mode;
 use policy::{Profile, Session};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// The next step where credproxy refuses the secret of a service.
+pub(super) const NEXT: &str = "the owner looks at the service and its secret";
 
 /// The owner of the requests of a jail.
 #[derive(Clone)]
@@ -23,6 +28,8 @@ pub(super) enum By {
     Turn { turn: TurnId, session: SessionId, agent: Name },
     /// A server, which asks nobody.
     Server(Arc<Instance>),
+    /// A session's browser, whose pages ask nobody.
+    Browser(Arc<Instance>),
 }
 
 /// The turn or the server.
@@ -31,6 +38,8 @@ pub(crate) struct Outbound {
     pub(super) by: By,
     /// The facts that decisions rest on.
     pub(super) facts: Session,
+    /// Nobody may be asked: the turn answers a job.
+    pub(super) asks_nobody: bool,
     /// The way out of the agent's jails; none without one.
     network: Option<config::Network>,
 }
@@ -46,15 +55,19 @@ impl Outbound {
         facts.web = reach(gate, network.as_ref().map_or(&[], |network| &network.allow));
         let turn = &context.turn;
         let by = By::Turn { turn: turn.id, session: turn.session, agent: turn.agent.clone() };
-        Self { by, facts, network }
+        Self { by, facts, asks_nobody: context.asks_nobody(), network }
     }
 
     /// The server of this jail; none for one without a way out.
     pub(crate) fn of_server(gate: &GateContext, instance: Arc<Instance>) -> Option<Self> {
+        if instance.terms.start == Start::Browser {
+            return Some(Self::of_browser(gate, instance));
+        }
         let server = gate.mcp.servers.get(instance.terms.server.as_str());
         let allow = match (&instance.terms.start, server) {
             (Start::Install(package), _) => registry(package.registry),
             (Start::Program(_), Some(server)) => server.network.clone(),
+            (Start::Browser, _) => Vec::new(),
             (Start::Url { origin, .. }, Some(_)) => {
                 let host = origin.host.to_string();
                 vec![Allowed { host, port: origin.port, sends: true, packages: false }]
@@ -67,26 +80,56 @@ impl Outbound {
         if let Start::Url { origin, .. } = &instance.terms.start {
             facts.web.private_hosts.push(format!("{}:{}", origin.host, origin.port));
         }
-        let network = config::Network { allow };
-        (!network.allow.is_empty()).then_some(Self {
+        let opaque = server.map_or_else(Vec::new, |server| server.opaque.clone());
+        let network = config::Network { allow, opaque };
+        (!network.allow.is_empty() || !network.opaque.is_empty()).then_some(Self {
             by: By::Server(instance),
             facts,
+            asks_nobody: false,
             network: Some(network),
         })
     }
 
-    /// The service whose secret the requests carry: that of a server elsewhere.
-    pub(super) fn service<'a>(&self, gate: &'a GateContext) -> Option<&'a Service> {
+    /// The pages of a browser: they may read from any host that the owner does not block.
+    fn of_browser(gate: &GateContext, instance: Arc<Instance>) -> Self {
+        let mut facts = Session::new("browser", Profile::Standard);
+        facts.web = reach(gate, &[]);
+        let network = Some(config::Network::default());
+        Self { by: By::Browser(instance), facts, asks_nobody: true, network }
+    }
+
+    /// The turn that uses a browser, or did last.
+    pub(super) fn turn_of_browser(&self) -> Option<TurnId> {
+        let By::Browser(instance) = &self.by else { return None };
+        instance.browsing.turn().map(|(_, turn)| turn)
+    }
+
+    /// The secret that the requests carry: that of the service of a server elsewhere, or that of a login there. None where egress
+    /// sends them.
+    pub(super) fn carried(&self, gate: &GateContext) -> Option<Carried> {
         let By::Server(instance) = &self.by else { return None };
-        let server = gate.mcp.servers.get(instance.terms.server.as_str())?;
-        let McpStart::Url { service: Some(name), .. } = &server.start else { return None };
-        gate.settings.services.get(name)
+        let name = &instance.terms.server;
+        match &gate.mcp.servers.get(name.as_str())?.start {
+            McpStart::Url { token_url: Some(_), .. } => Some(Carried {
+                secret: Some(Placement::header(&secret_of(name), "Authorization", "Bearer ")),
+                next: format!("the owner logs in: agentctl mcp login {name}"),
+            }),
+            McpStart::Url { service: Some(service), .. } => Some(Carried {
+                secret: gate.settings.services.get(service)?.secret.clone(),
+                next: NEXT.to_owned(),
+            }),
+            _ => None,
+        }
     }
 
     /// The event, with what it belongs to.
     pub(super) fn mark(&self, event: Event) -> Event {
         match &self.by {
             By::Turn { turn, session, .. } => event.in_turn(*session, *turn),
+            By::Browser(instance) => match instance.browsing.turn() {
+                Some((session, turn)) => event.in_turn(session, turn),
+                None => event,
+            },
             By::Server(_) => event,
         }
     }
@@ -95,7 +138,7 @@ impl Outbound {
     pub(super) fn agent(&self) -> Option<&str> {
         match &self.by {
             By::Turn { agent, .. } => Some(agent.as_str()),
-            By::Server(_) => None,
+            By::Server(_) | By::Browser(_) => None,
         }
     }
 
@@ -104,9 +147,18 @@ impl Outbound {
         self.network.is_some()
     }
 
-    /// Returns true if the agent's list has the place of this request.
+    /// The owner lists this origin as one that TLS passes to undecrypted.
+    pub(super) fn is_opaque(&self, origin: &Origin) -> bool {
+        let at = format!("{}:{}", origin.host, origin.port);
+        self.network.iter().any(|network| network.opaque.contains(&at))
+    }
+
+    /// Returns true if the agent's list has the place of this request, or a browser was used on that site.
     pub(super) fn lists(&self, request: &Request) -> bool {
         let (origin, reads) = (&request.origin, request.reads());
+        if let By::Browser(instance) = &self.by {
+            return instance.browsing.permits(origin);
+        }
         self.network.iter().flat_map(|network| &network.allow).any(|allowed| {
             allowed.port == origin.port
                 && covers(&allowed.host, &origin.host)
@@ -114,6 +166,19 @@ impl Outbound {
                 && !(allowed.packages && request.path.contains('?'))
         })
     }
+}
+
+/// The secret of a server's requests, and the next step where credproxy refuses it.
+pub(super) struct Carried {
+    pub(super) secret: Option<Placement>,
+    pub(super) next: String,
+}
+
+/// The host has to be in its one normal form: it is what a person is shown and what is dialled.
+pub(super) fn is_canonical(origin: &Origin) -> Result<(), NetworkError> {
+    let host = origin.host.as_str();
+    let fits = origin.port != 0 && host.parse::<Host>().is_ok_and(|parsed| parsed.to_string() == host);
+    fits.then_some(()).ok_or_else(|| NetworkError::Egress(EgressError::BadRequest(Name::clip("host"))))
 }
 
 /// The hosts that a jail may reach. The web's lists are for the host's own tool; what its owner blocks there is blocked here as well.
@@ -159,12 +224,20 @@ pub(super) struct Place {
     pub(super) listed: bool,
     /// The service whose secret the requests carry.
     pub(super) service: Option<Name>,
+    /// A tunnel of TLS, which nobody sees into.
+    pub(super) opaque: bool,
 }
 
 impl Place {
     pub(super) fn of(outbound: &Outbound, request: &Request) -> Self {
         let (reads, listed) = (request.reads(), outbound.lists(request));
-        Self { origin: request.origin.clone(), reads, listed, service: None }
+        Self { origin: request.origin.clone(), reads, listed, service: None, opaque: false }
+    }
+
+    /// The place of a tunnel to this origin. An agent's list permits none without a question; a server asks nobody.
+    pub(super) fn of_tunnel(outbound: &Outbound, origin: Origin) -> Self {
+        let listed = matches!(outbound.by, By::Server(_)) && outbound.is_opaque(&origin);
+        Self { origin, reads: false, listed, service: None, opaque: true }
     }
 
     /// The same with this service's secret. The agent's list is about hosts, and permits no sending in the owner's name.
@@ -179,7 +252,11 @@ impl Place {
 
     /// The verb and the host, as the record has it.
     pub(super) fn subject(&self) -> String {
-        let verb = if self.reads { "read" } else { "send" };
+        let verb = match (self.opaque, self.reads) {
+            (true, _) => "tunnel",
+            (false, true) => "read",
+            (false, false) => "send",
+        };
         match &self.service {
             Some(service) => format!("{verb} {} as {service}", self.host()),
             None => format!("{verb} {}", self.host()),
@@ -189,7 +266,11 @@ impl Place {
     /// The arguments of the tool that stands for a jail's network in the policies.
     pub(super) fn arguments(&self) -> Map<String, Value> {
         let scheme = if self.origin.tls { "https" } else { "http" };
-        let method = if self.reads { "GET" } else { "POST" };
+        let method = match (self.opaque, self.reads) {
+            (true, _) => "CONNECT",
+            (false, true) => "GET",
+            (false, false) => "POST",
+        };
         let usual = if self.origin.tls { 443 } else { 80 };
         let place = if self.origin.port == usual { self.origin.host.to_string() } else { self.host() };
         let said = json!({"method": method, "url": format!("{scheme}://{place}/")});

@@ -118,12 +118,12 @@ pub(crate) async fn forget(gate: &GateContext, name: &Name, by: &Name) -> Result
 /// Asks a server for a resource or a prompt; no tool is called by this.
 pub(crate) async fn ask(gate: &GateContext, name: &Name, act: Act) -> Result<Reply, McpError> {
     info(gate, name).ok_or_else(|| no_server(gate))?;
-    if matches!(act, Act::Call { .. }) {
+    if matches!(act, Act::Call { .. } | Act::Resume { .. }) {
         return Ok(Reply::Refused(Text::clip("a tool is called by an agent, whose policies decide")));
     }
     let running = gate.mcp.running(name, Holder::Owner, None).await;
     let instance = running.map_err(|trouble| failed(name, trouble))?;
-    instance.ask(act, SECONDS).await.map_err(|lost| match lost {
+    instance.ask_alone(act, SECONDS).await.map_err(|lost| match lost {
         Lost::Unknown | Lost::Unsent => McpError::NoAnswer,
     })
 }
@@ -152,7 +152,7 @@ fn info(gate: &GateContext, name: &str) -> Option<ServerInfo> {
     })
 }
 
-fn no_server(gate: &GateContext) -> McpError {
+pub(super) fn no_server(gate: &GateContext) -> McpError {
     let names: Vec<&str> = gate.mcp.servers.keys().map(String::as_str).collect();
     McpError::NoServer(Text::clip(&if names.is_empty() { "none".to_owned() } else { names.join(", ") }))
 }

@@ -2,6 +2,7 @@
 
 use crate::completion::model_call::{self, ModelCall};
 use crate::completion::plan::Planning;
+use crate::effects::server_call::ServerCall;
 use crate::runner::progress::EngineProgress;
 use crate::turn::attempt::Attempt;
 use crate::turn::heartbeat::Heartbeat;
@@ -15,6 +16,8 @@ pub(crate) struct Active {
     pub(crate) has_asked: bool,
     /// The progress of the engine, where one answers.
     pub(crate) engine_progress: EngineProgress,
+    /// The call of a server that is under way.
+    pub(crate) server_call: Option<ServerCall>,
     pub(crate) over: bool,
     /// Runs while the turn is under way here.
     pub(crate) _heartbeat: Heartbeat,

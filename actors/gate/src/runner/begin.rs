@@ -40,8 +40,15 @@ pub(crate) async fn begin(
     let engine_progress = EngineProgress::after(context.turn.steps.iter());
     let attempt = Attempt { context, events, replaced: replaced.clone() };
     let over = replayed.answered;
-    let mut active =
-        Active { attempt, stage: None, has_asked: false, engine_progress, over, _heartbeat: heartbeat };
+    let mut active = Active {
+        attempt,
+        stage: None,
+        has_asked: false,
+        engine_progress,
+        server_call: None,
+        over,
+        _heartbeat: heartbeat,
+    };
     if over {
         end::finish(gate, &active.attempt.context, Ending::Answered).await?;
         return Ok((active, None));

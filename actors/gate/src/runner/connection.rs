@@ -3,6 +3,7 @@
 
 use crate::effects::result::{CallOutput, accept_and_show};
 use crate::effects::run;
+use crate::effects::server_call::{self, Polled};
 use crate::network::Outbound;
 use crate::runner::active::{Active, Stage};
 use crate::runner::{begin, engine, obstacle, replies, steering};
@@ -10,6 +11,7 @@ use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use crate::state::elapsed::ms;
 use crate::state::errors::{down, router_refusal};
+use crate::state::mcp::calls_server;
 use crate::state::runners::{Replaced, is_replaced};
 use crate::turn::calls::Pending;
 use crate::turn::end;
@@ -19,7 +21,7 @@ use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, Role, Usage};
 use ipc_proto::router::{self, End, STEERING_BOUND, STEERING_MESSAGES, Task, TurnEvent};
-use ipc_proto::runner_gate::{CompletionState, Ending, GateError, Work};
+use ipc_proto::runner_gate::{CompletionState, EffectState, Ending, GateError, Work};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text};
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
@@ -34,7 +36,7 @@ pub(crate) enum Message {
     StartCompletion(String, Vec<ModelMessage>, Port<List<ModelMessage, STEERING_MESSAGES>>),
     PollCompletion(Port<CompletionState>),
     /// A call, with the bytes of the file that it sends.
-    Effect(CallId, Option<Blob<SENT_BYTES>>, Port<ToolResult>),
+    Effect(CallId, Option<Blob<SENT_BYTES>>, Port<EffectState>),
     Result(ToolResult, Port<ToolResult>),
     Progress(CallId, Text<256>, Port<()>),
     /// A piece of a file of the turn's message.
@@ -194,15 +196,27 @@ impl State {
         &mut self,
         call: CallId,
         file: Option<Blob<SENT_BYTES>>,
-    ) -> Result<ToolResult, GateError> {
+    ) -> Result<EffectState, GateError> {
         let (gate, active) = self.active()?;
         let released = match active.attempt.context.calls.pending(call)? {
             Pending::Open(released) => released,
-            Pending::Done(result) => return Ok(result),
+            Pending::Done(result) => return Ok(EffectState::Done(result)),
         };
-        let (begun, mut replaced) = (Instant::now(), active.attempt.replaced.clone());
+        let begun = active.server_call.as_ref().map_or_else(Instant::now, |call| call.begun);
+        let mut replaced = active.attempt.replaced.clone();
+        let polled = async {
+            if calls_server(&released.call.tool) {
+                let (attempt, under_way) = (&mut active.attempt, &mut active.server_call);
+                return server_call::poll(gate, attempt, under_way, &released.call).await;
+            }
+            run::run(gate, &mut active.attempt.context, &released.call, file).await.map(Polled::Done)
+        };
         let effect = tokio::select! {
-            effect = run::run(gate, &mut active.attempt.context, &released.call, file) => effect?,
+            polled = polled => match polled? {
+                Polled::Done(effect) => effect,
+                Polled::Working => return Ok(EffectState::Waiting),
+                Polled::Asking => return Ok(EffectState::Asking),
+            },
             () = is_replaced(&mut replaced) => return Err(down("runner")),
         };
         kit::fault_point!("gate.effect.done");
@@ -211,7 +225,7 @@ impl State {
         let result = ToolResult { call, outcome: effect.outcome, output, duration_ms, snapshot: None };
         let output =
             CallOutput { result, label: effect.label, crossing: effect.crossing, source: effect.source };
-        accept_and_show(gate, &mut active.attempt, &released, output).await
+        accept_and_show(gate, &mut active.attempt, &released, output).await.map(EffectState::Done)
     }
 
     async fn result(&mut self, result: ToolResult) -> Result<ToolResult, GateError> {

@@ -7,13 +7,15 @@ use crate::runner::server_jail::ServerJail;
 use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use ipc_proto::channel::{FILE_PIECE, SENT_BYTES};
-use ipc_proto::egress::{Head, Piece as BodyPiece, ReplyId, Request as OutboundRequest};
+use ipc_proto::egress::{Head, Origin, Piece as BodyPiece, ReplyId, Request as OutboundRequest};
 use ipc_proto::engine::{EngineEvent, STATE, Token};
 use ipc_proto::gate::RelayError;
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::model::{Message as ModelMessage, ModelName, Piece, Request, StreamId};
 use ipc_proto::router::{Input, STEERING_BOUND, STEERING_MESSAGES};
-use ipc_proto::runner_gate::{self, CompletionState, Ending, GateError, NetworkError, RunnerGate, Work};
+use ipc_proto::runner_gate::{
+    self, CompletionState, EffectState, Ending, GateError, NetworkError, RunnerGate, Work,
+};
 use ipc_proto::tool::ToolResult;
 use ipc_proto::{Blob, List, Text, mcp};
 use kit::Edge;
@@ -108,7 +110,7 @@ impl RunnerGate for Runner {
         _: Context,
         call: CallId,
         file: Option<Blob<SENT_BYTES>>,
-    ) -> Result<ToolResult, GateError> {
+    ) -> Result<EffectState, GateError> {
         self.ask(|reply| Message::Effect(call, file, reply)).await
     }
 
@@ -163,6 +165,14 @@ impl RunnerGate for Runner {
 
     async fn net_next(self, _: Context, reply: ReplyId) -> Result<BodyPiece, NetworkError> {
         self.network.next(reply).await
+    }
+
+    async fn net_tunnel(self, _: Context, origin: Origin) -> Result<ReplyId, NetworkError> {
+        self.network.tunnel(origin).await
+    }
+
+    async fn net_send(self, _: Context, reply: ReplyId, piece: BodyPiece) -> Result<(), NetworkError> {
+        self.network.push(reply, piece).await
     }
 
     async fn net_close(self, _: Context, reply: ReplyId) {

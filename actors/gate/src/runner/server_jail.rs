@@ -54,6 +54,7 @@ impl ServerJail {
                 self.offered(&instance.terms.server, *offer).await?;
                 instance.set(Standing::Ready(None));
             }
+            Report::Opened => instance.set(Standing::Ready(None)),
             Report::Installed(installed) => instance.set(Standing::Ready(Some(installed))),
             Report::Failed(trouble) => instance.set(Standing::Ended(trouble)),
         }

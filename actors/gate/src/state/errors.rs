@@ -30,8 +30,10 @@ pub(crate) fn to_relay_error(error: GateError) -> RelayError {
         GateError::Model(error) => RelayError::Model(error),
         GateError::Down(name) => RelayError::Down(name),
         // These errors occur in turns only.
-        GateError::OutOfTurn | GateError::Over | GateError::Quota { .. } | GateError::Looping { .. } => {
-            relay_down("gate")
-        }
+        GateError::OutOfTurn
+        | GateError::Over
+        | GateError::Quota { .. }
+        | GateError::Spent { .. }
+        | GateError::Looping { .. } => relay_down("gate"),
     }
 }

@@ -1,18 +1,20 @@
 //! Servers of the Model Context Protocol: each runs in a jail of its own, which the gate has agentd launch and reaches by the bridge
 //! there. An agent may use the tools that the owner approved, for as long as the server describes them as it did then.
 
+mod browsing;
 mod instance;
 mod launch;
 mod pins;
 mod tools;
 
-pub(crate) use instance::{Instance, Lost, Standing};
+pub(crate) use browsing::origin_of;
+pub(crate) use instance::{Held, Instance, Lost, Standing};
 pub(crate) use launch::{Holder, Workspace};
 pub(crate) use pins::Placed;
-pub(crate) use tools::{is_foreign, parts};
+pub(crate) use tools::{calls_server, found_in, is_foreign, parts, servers_of};
 
 use ipc_proto::config::{McpServer, McpStart};
-use ipc_proto::ids::WorkspaceId;
+use ipc_proto::ids::{SessionId, WorkspaceId};
 use ipc_proto::mcp::{Argv, Installed, Offer, PinState, Start, Terms, ToolView, Trouble};
 use ipc_proto::tool::ToolSpec;
 use ipc_proto::{List, Name, Text};
@@ -25,7 +27,15 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio::sync::watch;
-use tools::{capability, full_name};
+use tools::{capability, full_name, reading};
+use toolset::server_tools::MCP_READ;
+
+/// Tools of servers that a model is told of at once, and bytes of their schemas; more are to be found by words.
+const LISTED_TOOLS: usize = 40;
+const LISTED_BYTES: usize = 16 * 1024;
+
+/// The name of a browser among the servers. No server of the configuration can have it.
+const BROWSER: &str = "runner@browser";
 
 /// An installation under way, and its outcome.
 pub(crate) type Installation = watch::Receiver<Option<Result<Installed, Trouble>>>;
@@ -104,8 +114,34 @@ impl Mcp {
             }
         };
         let tree = placed.as_ref().map(|placed| placed.installed.tree);
-        let terms = Terms { server: Name::clip(name), start, tree, network: !server.network.is_empty() };
+        let terms = Terms {
+            server: Name::clip(name),
+            start,
+            tree,
+            network: !server.network.is_empty() || !server.opaque.is_empty(),
+            opaque: List::clip(server.opaque.iter().map(|at| Text::clip(at))),
+        };
         self.launcher.running(terms, holder, placed.map(|placed| placed.folder), workspace).await
+    }
+
+    /// The browser of a session, or one that is launched now; waits until it has started.
+    ///
+    /// # Errors
+    /// The reason for which there is none.
+    pub(crate) async fn browser(&self, session: SessionId) -> Result<Arc<Instance>, Trouble> {
+        let terms = Terms {
+            server: Name::clip(BROWSER),
+            start: Start::Browser,
+            tree: None,
+            network: true,
+            opaque: List::default(),
+        };
+        self.launcher.running(terms, Holder::Session(session), None, None).await
+    }
+
+    /// The browser of a session that runs.
+    pub(crate) fn open_browser(&self, session: SessionId) -> Option<Arc<Instance>> {
+        self.launcher.known(&(BROWSER.to_owned(), Holder::Session(session)))
     }
 
     /// Installs the package of a server in a jail that reaches its registry alone. It is of no use before it is [placed](Self::place).
@@ -123,6 +159,7 @@ impl Mcp {
             start: Start::Install(package.clone()),
             tree: None,
             network: true,
+            opaque: List::default(),
         };
         let installed = self.launcher.installed(terms, folder).await;
         let installed = installed.inspect_err(|_| self.launcher.remove(folder))?;
@@ -170,6 +207,25 @@ impl Mcp {
                 tools.filter_map(|tool| full_name(name, &tool.name)).collect::<Vec<_>>()
             })
             .collect()
+    }
+
+    /// Returns true if these are more tools than a model is told of at once.
+    pub(crate) fn are_too_many(&self, tools: &[String]) -> bool {
+        let pins = self.pins();
+        let schema = |tool: &String| {
+            let (server, own) = parts(tool)?;
+            Some(pins.approved(server).find(|pinned| *pinned.name == *own)?.input.len())
+        };
+        tools.len() > LISTED_TOOLS || tools.iter().filter_map(schema).sum::<usize>() > LISTED_BYTES
+    }
+
+    /// The servers whose resources an agent may read: those of which it has a tool.
+    pub(crate) fn readable(&self, agent: &str) -> Vec<String> {
+        let pins = self.pins();
+        let servers = self.servers.iter().filter(|(_, server)| server.agents.iter().any(|one| one == agent));
+        let servers =
+            servers.filter(|(name, _)| pins.approved(name).next().is_some() && pins.offer_of(name).resources);
+        servers.map(|(name, _)| name.clone()).collect()
     }
 
     /// Such a tool as a model is told of it.
@@ -259,6 +315,12 @@ impl Mcp {
             }
         }
         drop(pins);
+        if !self.servers.is_empty()
+            && self.declared.get(MCP_READ).is_none()
+            && let Err(error) = catalogue.declare(MCP_READ, reading(self.servers.values()))
+        {
+            tracing::error!(%error, "the tool is not declared, so each call of it is refused");
+        }
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 }

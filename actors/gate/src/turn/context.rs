@@ -2,22 +2,26 @@
 
 use crate::model::budget::Patience;
 use crate::state::context::GateContext;
-use crate::state::mcp::is_foreign;
+use crate::state::mcp::calls_server;
 use crate::turn::calls::CallLog;
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::approval::Grant;
+use ipc_proto::browser::PICTURE;
 use ipc_proto::config::Agent;
 use ipc_proto::content::image_label;
 use ipc_proto::engine::Engine;
+use ipc_proto::ids::CallId;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{IMAGE_TOKENS, Payer, Per, Role, Usage};
-use ipc_proto::router::{Task, Turn, TurnEvent};
+use ipc_proto::router::{Task, Turn, TurnEvent, Unattended};
+use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::TOOLS;
-use ipc_proto::{Name, Text};
+use ipc_proto::{Blob, Name, Text};
 use policy::{Catalogue, Session};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use toolset::channel_tools::SEND_FILE;
+use toolset::server_tools::{MCP_READ, TOOL_FIND};
 
 /// The tool whose output a recalled block counts as.
 pub(crate) const RECALL_TOOL: &str = "memory_query";
@@ -26,6 +30,10 @@ pub(crate) const RECALL_TOOL: &str = "memory_query";
 pub(crate) struct TurnContext {
     pub(crate) turn: Turn,
     pub(crate) agent: Agent,
+    /// Tools of servers that the model finds by words before it can call them.
+    pub(crate) hidden: Vec<String>,
+    /// Those of them that it has found, the oldest first.
+    pub(crate) found: VecDeque<String>,
     /// The facts that decisions rest on: the texts that vouch, the plan, the taint, and the session's label, which is that of
     /// everything the model has seen.
     pub(crate) session: Session,
@@ -47,6 +55,8 @@ pub(crate) struct TurnContext {
     pub(crate) warned: HashSet<Per>,
     /// The images of its message are on the record.
     pub(crate) images_recorded: bool,
+    /// Pictures that its calls took, each with its type, for a model that sees images.
+    pub(crate) pictures: Vec<(CallId, Text<64>, Blob<PICTURE>)>,
 }
 
 /// The texts that were labelled already, by hash.
@@ -69,14 +79,16 @@ impl TurnContext {
     pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
         // A file goes to a conversation, so there has to be one.
         agent.tools.retain(|tool| turn.by_channel || tool != SEND_FILE);
-        if agent.engine.is_none() {
-            let room = TOOLS.saturating_sub(agent.tools.len());
-            agent.tools.extend(gate.mcp.granted(&turn.agent).into_iter().take(room));
-        }
+        let hidden = if agent.engine.is_none() {
+            give_servers(gate, &turn.agent, &mut agent.tools)
+        } else {
+            Vec::new()
+        };
         let id = turn.session.to_string();
         let mut session = new_session(gate, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
         session.attached = turn.attached;
+        session.unattended = turn.unattended.is_some();
         let workspace_label = turn.workspace_label.clone();
         // The prompt includes CONTEXT.md and skills, so the session has the workspace's label from the start.
         session.label = turn.session_label.join(&workspace_label);
@@ -84,6 +96,8 @@ impl TurnContext {
         let mut context = Self {
             turn,
             agent,
+            hidden,
+            found: VecDeque::new(),
             session,
             workspace_label,
             calls: CallLog::default(),
@@ -96,10 +110,32 @@ impl TurnContext {
             patience,
             warned: HashSet::new(),
             images_recorded: false,
+            pictures: Vec::new(),
         };
         context.read_history();
         context.set_grants(context.turn.grants.clone().iter());
         context
+    }
+
+    /// Lists tools that were hidden for the rest of the turn. Where there is no room, the oldest of them are hidden again.
+    pub(crate) fn list(&mut self, tools: impl Iterator<Item = String>) {
+        for tool in tools.filter(|tool| self.hidden.contains(tool)).collect::<Vec<_>>() {
+            if self.agent.tools.contains(&tool) {
+                continue;
+            }
+            if self.agent.tools.len() >= TOOLS {
+                let Some(oldest) = self.found.pop_front() else { return };
+                self.agent.tools.retain(|listed| *listed != oldest);
+            }
+            self.found.push_back(tool.clone());
+            self.agent.tools.push(tool);
+        }
+    }
+
+    /// Every tool that the agent has, listed or not.
+    pub(crate) fn all_tools(&self) -> Vec<String> {
+        let hidden = self.hidden.iter().filter(|tool| !self.agent.tools.contains(tool));
+        self.agent.tools.iter().chain(hidden).cloned().collect()
     }
 
     fn read_history(&mut self) {
@@ -154,6 +190,11 @@ impl TurnContext {
     /// Returns true if programs in the jail have a way out. Putting and getting files starts none.
     pub(crate) fn has_way_out(&self) -> bool {
         self.agent.network.is_some() && !matches!(self.turn.task, Task::Put { .. } | Task::Get { .. })
+    }
+
+    /// The places to which TLS of its jails passes undecrypted.
+    pub(crate) fn opaque(&self) -> impl Iterator<Item = &str> {
+        self.agent.network.iter().flat_map(|network| &network.opaque).map(String::as_str)
     }
 
     /// Adds a reply. The model knows everything in the session, so the reply has the session's label.
@@ -213,6 +254,24 @@ impl TurnContext {
         self.warned.insert(per).then(|| TurnEvent::Notice(Text::clip(&notice)))
     }
 
+    /// Returns true if nobody may be asked: the turn answers a job that does not ask.
+    pub(crate) fn asks_nobody(&self) -> bool {
+        self.turn.unattended.is_some_and(|terms| !terms.asks)
+    }
+
+    /// The most tokens that the next answer may have, with those that a job's message has left.
+    ///
+    /// # Errors
+    /// It has none left.
+    pub(crate) fn output_left(&self) -> Result<u32, GateError> {
+        let most = self.agent.limits.output_tokens;
+        let Some(Unattended { tokens: limit, .. }) = self.turn.unattended else { return Ok(most) };
+        match limit.saturating_sub(self.usage.input.saturating_add(self.usage.output)) {
+            0 => Err(GateError::Spent { limit }),
+            left => Ok(most.min(left)),
+        }
+    }
+
     /// The payer of the turn's model calls.
     pub(crate) fn payer(&self) -> Payer {
         let turn = &self.turn;
@@ -229,6 +288,21 @@ impl TurnContext {
     pub(crate) fn add_usage(&mut self, usage: Usage) {
         self.usage = sum_of(self.usage, usage);
     }
+}
+
+/// Gives an agent the tools of its servers; returns those that it is to find by words first.
+fn give_servers(gate: &GateContext, agent: &Name, tools: &mut Vec<String>) -> Vec<String> {
+    let granted = gate.mcp.granted(agent);
+    if !gate.mcp.readable(agent).is_empty() {
+        tools.push(MCP_READ.to_owned());
+    }
+    let room = TOOLS.saturating_sub(tools.len());
+    if granted.len() <= room && !gate.mcp.are_too_many(&granted) {
+        tools.extend(granted);
+        return Vec::new();
+    }
+    tools.push(TOOL_FIND.to_owned());
+    granted
 }
 
 /// A new session of an agent. `user` is the name of its user.
@@ -294,7 +368,7 @@ fn is_jailed(tool: &str) -> bool {
 /// Returns true if the tool may have put something that the session knows into the workspace.
 fn changes_workspace(tool: &str) -> bool {
     // A server may be shown the workspace.
-    is_foreign(tool) || is_jailed(tool) && !toolset::jail_tools::READERS.contains(&tool)
+    calls_server(tool) || is_jailed(tool) && !toolset::jail_tools::READERS.contains(&tool)
 }
 
 #[cfg(test)]

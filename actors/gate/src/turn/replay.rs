@@ -1,6 +1,7 @@
 //! The conversation of a claimed turn, with the steps of earlier attempts. A released call without a result is given to the model
 //! as unknown, and is not run again.
 
+use crate::state::mcp::found_in;
 use crate::turn::context::{RECALL_TOOL, TurnContext};
 use crate::turn::pending_reply::{DecidedCall, PendingReply, assistant};
 use ipc_proto::Text;
@@ -11,6 +12,7 @@ use ipc_proto::router::{CallVerdict, Released, Step};
 use ipc_proto::tool::{Outcome, ToolResult};
 use policy::Catalogue;
 use std::collections::HashMap;
+use toolset::server_tools::TOOL_FIND;
 
 /// The result that the model is given for a call of unknown outcome.
 pub(crate) const UNKNOWN: &str = "[UNKNOWN] this call was released and its outcome is not known, because the host was \
@@ -56,7 +58,10 @@ pub(crate) fn replay(catalogue: &Catalogue, context: &mut TurnContext) -> Replay
                 replayed.messages.push(Message::text(Role::User, &text));
                 replayed.answered = false;
             }
-            Step::Plan { tools } => context.session.plan(tools.iter().map(|tool| tool.to_string())),
+            Step::Plan { tools } => {
+                context.list(tools.iter().map(|tool| tool.to_string()));
+                context.session.plan(tools.iter().map(|tool| tool.to_string()));
+            }
             Step::Decided { .. } | Step::Result { .. } => {}
         }
     }
@@ -89,6 +94,9 @@ fn reply(
         let result = known.map(|(result, _)| result.clone());
         if let Some((result, label)) = known {
             context.session.output(catalogue, &released.call.tool, label, &result.output);
+            if released.call.tool.as_str() == TOOL_FIND {
+                context.list(found_in(&result.output).map(str::to_owned));
+            }
         }
         if !waits {
             let message = tool_message(released, result.as_ref());

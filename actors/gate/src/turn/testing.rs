@@ -47,6 +47,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         key: None,
         files: List::default(),
         by_channel: false,
+        unattended: None,
     };
     let agent = Agent {
         model: String::new(),
@@ -64,6 +65,8 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
     TurnContext {
         turn,
         agent,
+        hidden: vec![],
+        found: Default::default(),
         session: Session::new("s", policy::Profile::Standard),
         workspace_label: Label::bottom(),
         calls: CallLog::default(),
@@ -76,6 +79,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         patience: Patience::within(120),
         warned: HashSet::new(),
         images_recorded: false,
+        pictures: vec![],
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::{down, router_refusal};
+use crate::state::mcp::servers_of;
 use crate::turn::context::TurnContext;
 use crate::turn::today;
 use ipc_proto::model::{Message, Role};
@@ -42,6 +43,7 @@ pub(crate) fn work_of(
         engine,
         files: context.turn.files.clone(),
         network: context.has_way_out(),
+        opaque: List::clip(context.opaque().map(Text::clip)),
         placeholders: List::clip(services::variables(&gate.settings.services, &context.turn.agent)),
     }
 }
@@ -53,7 +55,15 @@ fn prompt(gate: &GateContext, context: &TurnContext) -> String {
     let tools = match (context.engine(), context.agent.tools.as_slice()) {
         (Some(_), _) => String::new(),
         (None, []) => " You have no tools.".to_owned(),
-        (None, tools) => format!(" Your tools are {}, and no others.", tools.join(", ")),
+        (None, tools) if context.hidden.is_empty() => {
+            format!(" Your tools are {}, and no others.", tools.join(", "))
+        }
+        (None, tools) => format!(
+            " Your tools are {}, and {} more that tool_find finds, of the servers {}.",
+            tools.join(", "),
+            context.hidden.len(),
+            servers_of(&context.hidden)
+        ),
     };
     format!(
         "Your name is {agent}, on Cordon {version}.{tools}\n{}\n\n{}\n{}\n",
@@ -93,7 +103,7 @@ fn description(context: &TurnContext, spec: &toolset::ToolSpec) -> String {
 /// The tools that this agent has.
 pub(crate) fn tools(gate: &GateContext, context: &TurnContext) -> ToolList {
     let specs =
-        toolset::specs().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
+        toolset::all().into_iter().filter(|spec| context.agent.tools.iter().any(|tool| tool == spec.name));
     let own = specs.map(|spec| ToolSpec {
         name: Name::clip(spec.name),
         description: Text::clip(&services::described(

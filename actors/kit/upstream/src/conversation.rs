@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -134,10 +135,8 @@ impl Conversation {
     /// # Errors
     /// [`Fault::Unsent`].
     pub async fn begin(stream: Box<dyn Bytewise>) -> Result<Self, Fault> {
-        let mut builder = http1::Builder::new();
-        builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
         let (sender, connection) =
-            builder.handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Unsent)?;
+            builder().handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Unsent)?;
         // The reader of the body sees why the connection ends.
         let driver = Driver::of(async move { drop(connection.await) });
         Ok(Self { sender, _driver: driver })
@@ -187,6 +186,44 @@ impl Conversation {
     pub fn is_over(&self) -> bool {
         self.sender.is_closed()
     }
+}
+
+/// The answer to a request for another protocol.
+pub enum Upgraded {
+    /// The server agreed: the head of its reply, the connection, and bytes that came behind the head.
+    Agreed(Box<http::response::Parts>, Box<dyn Bytewise>, Bytes),
+    /// It answered by HTTP.
+    Refused(Response<Incoming>, Conversation),
+}
+
+/// Sends a request for another protocol over a connection of its own. The request says itself which.
+///
+/// # Errors
+/// [`Fault`].
+pub async fn upgrade(
+    stream: Box<dyn Bytewise>,
+    request: Request<Full<Bytes>>,
+    patience: Duration,
+) -> Result<Upgraded, Fault> {
+    let (mut sender, connection) =
+        builder().handshake(TokioIo::new(stream)).await.map_err(|_| Fault::Unsent)?;
+    let (give, taken) = oneshot::channel();
+    let driver = Driver::of(async move { drop(give.send(connection.without_shutdown().await.ok())) });
+    let asked = async { sender.send_request(request).await.map_err(|_| Fault::Protocol) };
+    let reply = timeout(patience, asked).await.map_err(|_| Fault::Stalled)??;
+    if reply.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(Upgraded::Refused(reply, Conversation { sender, _driver: driver }));
+    }
+    let (head, _) = reply.into_parts();
+    let parts = timeout(patience, taken).await.map_err(|_| Fault::Stalled)?;
+    let parts = parts.ok().flatten().ok_or(Fault::Protocol)?;
+    Ok(Upgraded::Agreed(Box::new(head), parts.io.into_inner(), parts.read_buf))
+}
+
+fn builder() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(HEAD_BOUND).max_headers(HEADERS);
+    builder
 }
 
 /// Sends one request over a connection of its own and waits for the head of the reply. The body follows while what is

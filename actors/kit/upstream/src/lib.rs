@@ -8,7 +8,7 @@ mod socket;
 mod tls;
 mod upload;
 
-pub use conversation::{Bytewise, Conversation, Fault, open, secure, send};
+pub use conversation::{Bytewise, Conversation, Fault, Upgraded, open, secure, send, upgrade};
 pub use socket::{NoUpgrade, Received, Socket};
 pub use tls::{TlsFault, client};
 pub use upload::{Connection, Upload};

@@ -8,7 +8,7 @@ use super::reader;
 use crate::answer::{Reply, ToolCall};
 use ipc_proto::model::{Message, Request, Role};
 use ipc_proto::{List, Name};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::HashSet;
 
 /// The text before the tool's name; its arguments follow, and `CLOSE`.
@@ -25,8 +25,12 @@ pub(crate) fn answer(request: &Request) -> Reply {
     let orders = orders(request);
     let done: Vec<Order> =
         request.messages.iter().flat_map(|message| &message.calls).map(Order::of_call).collect();
-    let left: Vec<ToolCall> =
-        orders.iter().filter(|order| !done.contains(order)).take(AT_ONCE).map(Order::wanted).collect();
+    let left: Vec<ToolCall> = orders
+        .iter()
+        .filter(|order| !done.iter().any(|call| call.follows(order)))
+        .take(AT_ONCE)
+        .map(Order::wanted)
+        .collect();
     if !left.is_empty() {
         return Reply::ask(left);
     }
@@ -62,6 +66,21 @@ impl PartialEq for Order {
 impl Order {
     fn of_call(call: &ipc_proto::model::Asked) -> Self {
         Self { tool: call.tool.clone(), args: call.args.to_string() }
+    }
+
+    /// Returns true if this call follows an order: the host may have added arguments of its own.
+    fn follows(&self, order: &Self) -> bool {
+        let fields = |order: &Self| serde_json::from_str::<Map<String, Value>>(&order.args).ok();
+        let added = |own: Map<String, Value>, ordered: Map<String, Value>| {
+            ordered.iter().all(|(name, value)| own.get(name) == Some(value))
+        };
+        self == order
+            || (self.tool == order.tool
+                && fields(self).zip(fields(order)).is_some_and(|(own, ordered)| added(own, ordered)))
+    }
+
+    fn follows_any(&self, orders: &[Self]) -> bool {
+        orders.iter().any(|order| self.follows(order))
     }
 
     fn wanted(&self) -> ToolCall {
@@ -115,7 +134,7 @@ fn marker(text: &str) -> Option<(Order, &str)> {
 fn without(request: &Request, orders: &[Order]) -> Vec<Message> {
     let calls = request.messages.iter().flat_map(|message| &message.calls);
     let hijacked: HashSet<_> =
-        calls.filter(|call| orders.contains(&Order::of_call(call))).map(|call| call.id).collect();
+        calls.filter(|call| Order::of_call(call).follows_any(orders)).map(|call| call.id).collect();
     let kept =
         request.messages.iter().filter(|message| message.answers.is_none_or(|id| !hijacked.contains(&id)));
     kept.map(|message| {
@@ -130,7 +149,7 @@ fn repeated(request: &Request, orders: &[Order]) -> String {
     let began = request.messages.iter().rposition(|message| message.role == Role::User).unwrap_or(0);
     let since = || request.messages.iter().skip(began);
     let calls =
-        since().flat_map(|message| &message.calls).filter(|call| orders.contains(&Order::of_call(call)));
+        since().flat_map(|message| &message.calls).filter(|call| Order::of_call(call).follows_any(orders));
     let mut text = String::new();
     for call in calls {
         let output =

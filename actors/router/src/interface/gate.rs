@@ -4,7 +4,7 @@ use crate::port::Reply;
 use crate::state::RouterState;
 use crate::state::approvals::{AnsweredPort, Questions};
 use crate::state::requests::{NewFile, NewStep};
-use ipc_proto::approval::Question;
+use ipc_proto::approval::{FORM, Question};
 use ipc_proto::channel::FILE_PIECE;
 use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, TurnId};
@@ -52,7 +52,7 @@ pub(crate) enum GateRequest {
         turn: TurnId,
         id: ApprovalId,
         call: CallId,
-        reply: Reply<()>,
+        reply: Reply<Text<FORM>>,
     },
     FirstAnswer {
         turn: TurnId,

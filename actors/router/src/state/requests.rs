@@ -3,7 +3,7 @@
 use crate::port;
 use crate::store::Choice;
 use ipc_proto::api::{KeyScope, Presented};
-use ipc_proto::approval::{ApprovalInfo, Reply};
+use ipc_proto::approval::{ApprovalInfo, FORM, Reply};
 use ipc_proto::channel::{CAPTION, Conversation, PressAnswer, SENT_BYTES};
 use ipc_proto::config::UserRole;
 use ipc_proto::content::TEXT_BOUND;
@@ -46,6 +46,8 @@ pub(crate) struct AnswerRequest {
     /// SHA-256 of the action that the person was shown.
     pub(crate) hash: [u8; 32],
     pub(crate) reply: Reply,
+    /// The values of a form, a JSON object; empty without one.
+    pub(crate) form: Text<FORM>,
     pub(crate) port: AnswerPort,
 }
 

@@ -2,7 +2,7 @@
 //! names the state it may come from, so that of two that come at once one finds nothing to change.
 
 use super::{Store, StoreFault, Tx, bounded, from_json, from_sql_ms, to_json, to_sql_ms};
-use ipc_proto::approval::{ApprovalInfo, Question, State, USE_MS};
+use ipc_proto::approval::{ApprovalInfo, FORM, Question, State, USE_MS};
 use ipc_proto::ids::{ApprovalId, CallId, SessionId, TurnId, UserId};
 use ipc_proto::router::SessionName;
 use ipc_proto::{Name, Text};
@@ -75,6 +75,8 @@ pub(crate) struct Settled<'a> {
     pub(crate) to: State,
     /// The person who answered.
     pub(crate) by: Option<&'a Name>,
+    /// The values of a form that they filled in; empty without one.
+    pub(crate) form: &'a str,
     pub(crate) now_ms: u64,
 }
 
@@ -99,6 +101,13 @@ impl Store {
     pub(crate) fn question(&self, id: ApprovalId) -> Result<Option<Question>, StoreFault> {
         let sql = "SELECT question FROM approvals WHERE id = ?";
         self.one(sql, [id.bytes()], |row| from_json("question", &row.get::<_, String>(0)?))
+    }
+
+    /// The values of the form that was filled in; empty without one.
+    pub(crate) fn form(&self, id: ApprovalId) -> Result<Text<FORM>, StoreFault> {
+        let sql = "SELECT form FROM approvals WHERE id = ?";
+        let form = self.one(sql, [id.bytes()], |row| Ok(Text::clip(&row.get::<_, String>(0)?)))?;
+        Ok(form.unwrap_or_default())
     }
 
     /// Questions that nobody has answered, of one user or of all, oldest first.
@@ -191,7 +200,7 @@ impl Tx<'_> {
             to_json("question", question)?,
         ];
         let sql = "INSERT INTO approvals VALUES
-                   (?1, ?2, ?3, ?4, ?5, 'pending', ?6, ?7, ?8, ?9, ?10, ?10, NULL, NULL, ?11)";
+                   (?1, ?2, ?3, ?4, ?5, 'pending', ?6, ?7, ?8, ?9, ?10, ?10, NULL, NULL, ?11, '')";
         self.run_one("approval", sql, row)
     }
 
@@ -199,7 +208,7 @@ impl Tx<'_> {
     pub(crate) fn settle(&self, settled: &Settled<'_>) -> Result<bool, StoreFault> {
         let from = if settled.to == State::Expired { "approved" } else { "pending" };
         let sql = "UPDATE approvals SET state = ?1, settled_ms = ?2, answered_by = coalesce(?3, answered_by),
-                   ends_ms = max(ends_ms, ?4) WHERE id = ?5 AND state IN ('pending', ?6)";
+                   ends_ms = max(ends_ms, ?4), form = ?7 WHERE id = ?5 AND state IN ('pending', ?6)";
         let row = params![
             name(settled.to),
             to_sql_ms(settled.now_ms),
@@ -207,6 +216,7 @@ impl Tx<'_> {
             to_sql_ms(settled.now_ms.saturating_add(USE_MS)),
             settled.id.bytes(),
             from,
+            settled.form,
         ];
         Ok(self.run(sql, row)? == 1)
     }
@@ -217,7 +227,8 @@ impl Tx<'_> {
         self.run(sql, [id.bytes()]).map(drop)
     }
 
-    /// Uses up what a person has approved, if it is this turn's and this call's and in time; `false` if not.
+    /// Uses up what a person has approved, if it is this turn's and this call's and in time; `false` if not. The values of its form are
+    /// gone then.
     pub(crate) fn claim(
         &self,
         id: ApprovalId,
@@ -225,7 +236,7 @@ impl Tx<'_> {
         call: CallId,
         now_ms: u64,
     ) -> Result<bool, StoreFault> {
-        let sql = "UPDATE approvals SET state = 'claimed'
+        let sql = "UPDATE approvals SET state = 'claimed', form = ''
                    WHERE id = ? AND turn = ? AND call = ? AND state = 'approved' AND ends_ms > ?";
         Ok(self.run(sql, params![id.bytes(), turn.bytes(), call.bytes(), to_sql_ms(now_ms)])? == 1)
     }

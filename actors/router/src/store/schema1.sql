@@ -92,6 +92,14 @@ CREATE TABLE steps (
     PRIMARY KEY (message, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Messages of jobs, which have turns that nobody sits before.
+CREATE TABLE fires (
+    message INTEGER PRIMARY KEY,
+    unattended TEXT NOT NULL,      -- JSON
+    channel TEXT,                  -- PLATFORM:NAME of the account that the answer is sent by
+    conversation TEXT              -- JSON
+) STRICT;
+
 -- How each turn ended, the answer included.
 CREATE TABLE outbox (
     message INTEGER PRIMARY KEY,
@@ -116,7 +124,8 @@ CREATE TABLE approvals (
     ends_ms INTEGER NOT NULL,      -- when it ends by itself in the state it is in
     settled_ms INTEGER,            -- when it was answered, or ended without an answer
     answered_by TEXT,
-    question TEXT NOT NULL
+    question TEXT NOT NULL,
+    form TEXT NOT NULL             -- the values of a form that was filled in, a JSON object
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX approvals_open ON approvals (ends_ms) WHERE state IN ('pending', 'approved');
 CREATE INDEX approvals_turn ON approvals (turn);

@@ -136,6 +136,7 @@ fn of_many_answers_at_once_one_wins_is_recorded_and_takes_effect() {
                 id,
                 hash,
                 reply,
+                form: Text::default(),
                 port: AnswerPort::Person(sender.into()),
             });
             receiver
@@ -168,7 +169,7 @@ fn an_answer_repeated_by_its_person_is_accepted_and_another_is_not() {
         let (id, hash, by) = (question.id, question.hash, Name::clip("tom"));
         let somebody = world.ask(|router, port| {
             let port = AnswerPort::Person(port);
-            router.answer(AnswerRequest { user, by, id, hash, reply: first, port });
+            router.answer(AnswerRequest { user, by, id, hash, reply: first, form: Text::default(), port });
         });
         assert!(matches!(somebody, Some(Err(RouterError::NotPending(_)))));
         let forged = Question { hash: [0; 32], ..question.clone() };

@@ -302,7 +302,7 @@ impl World {
         let (id, hash, by) = (question.id, question.hash, Name::clip("mia"));
         self.ask(|router, port| {
             let port = AnswerPort::Person(port);
-            router.answer(AnswerRequest { user, by, id, hash, reply, port });
+            router.answer(AnswerRequest { user, by, id, hash, reply, form: Text::default(), port });
         })
         .unwrap()
     }

@@ -25,6 +25,7 @@ fn get(url: &str) -> Fetch {
         max_bytes: 65536,
         timeout_ms: 10_000,
         rule: Rule { mode: Mode::Unrestricted, ..Rule::default() },
+        same_origin: false,
     }
 }
 

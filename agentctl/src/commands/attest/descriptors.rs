@@ -139,6 +139,7 @@ fn most_sockets(me: Process) -> Option<usize> {
         Process::AgentRunner,
         Process::NetRunner,
         Process::McpRunner,
+        Process::BrowserRunner,
     ];
     if changing.contains(&me) {
         return None;

@@ -25,13 +25,24 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 /// The time that a person has in the browser.
-const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 /// The time that a browser has to send its request, and its bytes at most.
 const REQUEST: (Duration, u64) = (Duration::from_secs(5), 16 * 1024);
 /// Connections that are listened to at once.
 const BROWSERS: usize = 32;
 /// Where the browser is sent back to.
-const CALLBACK: &str = "/callback";
+pub(crate) const CALLBACK: &str = "/callback";
+
+/// The answer of a browser that a login waits for.
+#[derive(Clone, Copy)]
+pub(crate) struct Awaited<'a> {
+    /// The state that it has.
+    pub(crate) state: &'a str,
+    /// The issuer that it may name (RFC 9207), where one is known.
+    pub(crate) issuer: Option<&'a str>,
+    /// It has to name it.
+    pub(crate) names_issuer: bool,
+}
 
 /// The arguments of a login.
 #[derive(clap::Args)]
@@ -91,12 +102,12 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
         ],
     );
     app.out.hint(&format!("open this address in a browser on this machine, and consent there: {url}"));
-    let code = timeout(PATIENCE, answered(&listener, &state)).await;
+    let awaited = Awaited { state: &state, issuer: None, names_issuer: false };
+    let code = timeout(PATIENCE, answered(&listener, awaited)).await;
     let code = code.map_err(|_| Failure::Login("nobody consented within five minutes".to_owned()))??;
     let grant = Grant::Code { code, verifier: verifier.to_string(), redirect_uri };
-    let login = Login { token_url, client_id, client_secret, grant };
-    let json = serde_json::to_string(&login).map(Zeroizing::new).map_err(|_| Failure::Seal)?;
-    let value = Zeroizing::new([LOGIN.as_bytes(), json.as_bytes()].concat());
+    let login = Login { token_url, client_id, client_secret, resource: None, grant };
+    let value = value_of(&login)?;
     let stored = store_for(app, &name, &binding, lease, &value).await;
     if let Err(Failure::Control(ControlError::Cred(CredError::Dial(DialError::NotAllowed)))) = &stored {
         app.out.remark("the host of --token-url belongs into `[credproxy] hosts`; start the host again, and log in again");
@@ -106,14 +117,24 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
     Ok(app.out.done(fields, &format!("{name} is logged in"))?)
 }
 
-fn secret(name: &Name) -> Result<String, Failure> {
+/// A login as a value of a secret.
+///
+/// # Errors
+/// [`Failure::Seal`].
+pub(crate) fn value_of(login: &Login) -> Result<Zeroizing<Vec<u8>>, Failure> {
+    let json = serde_json::to_string(login).map(Zeroizing::new).map_err(|_| Failure::Seal)?;
+    Ok(Zeroizing::new([LOGIN.as_bytes(), json.as_bytes()].concat()))
+}
+
+/// The client's secret, from standard input or a prompt.
+pub(crate) fn secret(name: &Name) -> Result<String, Failure> {
     let value = secret_input::value(&format!("client secret of {name} (not shown): "), SECRET_BOUND / 4)?;
     String::from_utf8(value.to_vec())
         .map_err(|_| Failure::Usage("the client's secret is not text".to_owned()))
 }
 
 /// 32 random bytes as text: a verifier, or a state.
-fn random() -> Result<Zeroizing<String>, Failure> {
+pub(crate) fn random() -> Result<Zeroizing<String>, Failure> {
     let mut bytes = Zeroizing::new([0; 32]);
     getrandom::fill(bytes.as_mut_slice()).map_err(Failure::Random)?;
     Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(*bytes)))
@@ -131,7 +152,7 @@ fn url(text: &str) -> Result<String, String> {
 }
 
 /// An address with these parameters behind those it has; empty ones are left out.
-fn address(url: &str, pairs: &[(&str, &str)]) -> String {
+pub(crate) fn address(url: &str, pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
     let mark = if url.contains('?') { '&' } else { '?' };
@@ -140,27 +161,40 @@ fn address(url: &str, pairs: &[(&str, &str)]) -> String {
 
 /// The code that a browser brings with this state. Browsers open connections ahead of need, so a silent one does not
 /// delay another.
-async fn answered(listener: &TcpListener, state: &str) -> Result<String, Failure> {
+pub(crate) async fn answered(listener: &TcpListener, awaited: Awaited<'_>) -> Result<String, Failure> {
     let mut browsers = FuturesUnordered::new();
     loop {
         let answer = tokio::select! {
             accepted = listener.accept(), if browsers.len() < BROWSERS => {
                 let (stream, _) = accepted.map_err(Failure::Runtime)?;
-                browsers.push(receive(stream, state));
+                browsers.push(receive(stream, awaited));
                 continue;
             }
             Some(answer) = browsers.next() => answer,
         };
         if let Some(answer) = answer {
-            return answer.map_err(|why| Failure::Login(format!("the service refused: {why}")));
+            return answer.map_err(refused);
         }
     }
 }
 
+/// The answer in an address that a browser was sent to on another machine, which a person pasted.
+pub(crate) fn pasted(address: &str, redirect_uri: &str, awaited: Awaited<'_>) -> Result<String, Failure> {
+    let query = address.trim().strip_prefix(redirect_uri).filter(|query| query.starts_with('?'));
+    let answer = query.and_then(|query| read(&format!("GET {CALLBACK}{query} HTTP/1.1"), awaited));
+    let other =
+        || Failure::Login("this is not the address that the browser was sent to by this login".to_owned());
+    answer.ok_or_else(other)?.map_err(refused)
+}
+
+fn refused(why: String) -> Failure {
+    Failure::Login(format!("the service refused: {why}"))
+}
+
 /// The result that one connection brings. A request without the state is somebody else's and is refused.
-async fn receive(mut stream: TcpStream, state: &str) -> Option<Result<String, String>> {
+async fn receive(mut stream: TcpStream, awaited: Awaited<'_>) -> Option<Result<String, String>> {
     let request = timeout(REQUEST.0, request(&mut stream)).await.ok()??;
-    let answer = read(&request, state);
+    let answer = read(&request, awaited);
     let (status, words) = match &answer {
         None => ("400 Bad Request", "This is not the answer that agentctl waits for."),
         Some(Ok(_)) => (
@@ -190,13 +224,20 @@ async fn request(stream: &mut TcpStream) -> Option<String> {
 }
 
 /// The code of a request, or the reason why it has none; `None` if the request is not of this login.
-fn read(line: &str, state: &str) -> Option<Result<String, String>> {
+fn read(line: &str, awaited: Awaited<'_>) -> Option<Result<String, String>> {
     let target = line.strip_prefix("GET ")?.split(' ').next()?;
     let (path, query) = target.split_once('?')?;
     let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let of = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
-    if path != CALLBACK || of("state")? != state {
+    if path != CALLBACK || of("state")? != awaited.state {
         return None;
+    }
+    if let Some(issuer) = awaited.issuer {
+        match of("iss") {
+            Some(named) if named != issuer => return Some(Err("the answer is of another issuer".to_owned())),
+            None if awaited.names_issuer => return Some(Err("the answer names no issuer".to_owned())),
+            _ => {}
+        }
     }
     let shown = |why: String| why.chars().filter(|letter| !letter.is_control()).take(200).collect();
     match (of("code"), of("error")) {
@@ -209,10 +250,14 @@ fn read(line: &str, state: &str) -> Option<Result<String, String>> {
 mod tests {
     use super::*;
 
+    fn awaited() -> Awaited<'static> {
+        Awaited { state: "the-state", issuer: None, names_issuer: false }
+    }
+
     // Holds P4-16.
     #[test]
     fn only_an_answer_with_the_state_of_this_login_is_taken() {
-        let received = |line: &str| read(line, "the-state");
+        let received = |line: &str| read(line, awaited());
         let code = |code: &str| Some(Ok(code.to_owned()));
         assert_eq!(received("GET /callback?code=a%2Fb&state=the-state HTTP/1.1"), code("a/b"));
         assert_eq!(received("GET /callback?state=the-state&code=c&scope=x HTTP/1.1"), code("c"));
@@ -233,6 +278,28 @@ mod tests {
     }
 
     // Holds P4-16.
+    #[test]
+    fn an_answer_of_another_issuer_is_refused_and_a_pasted_one_is_read_alike() {
+        let issuer = Awaited { issuer: Some("https://a.test"), ..awaited() };
+        let ours = "http://127.0.0.1:9/callback";
+        let pasted =
+            |query: &str, awaited| pasted(&format!("{ours}?code=c&state=the-state{query}\n"), ours, awaited);
+        assert_eq!(pasted("&iss=https%3A%2F%2Fa.test", issuer).unwrap(), "c");
+        assert_eq!(pasted("", issuer).unwrap(), "c");
+        for wrong in ["&iss=https://b.test", "&iss=https://a.test/", "&iss="] {
+            assert!(pasted(wrong, issuer).is_err(), "{wrong}");
+        }
+        assert!(pasted("", Awaited { names_issuer: true, ..issuer }).is_err());
+        for other in [
+            "http://127.0.0.1:9/callback?code=c&state=other",
+            "https://evil.test/?code=c&state=the-state",
+            "",
+        ] {
+            assert!(super::pasted(other, ours, issuer).is_err(), "{other}");
+        }
+    }
+
+    // Holds P4-16.
     #[tokio::test]
     async fn a_connection_that_says_nothing_holds_up_no_other() {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
@@ -244,7 +311,7 @@ mod tests {
         browser.write_all(b"GET /callback?code=c&state=the-state HTTP/1.1\r\n\r\n").await.unwrap();
         let code = tokio::select! {
             biased;
-            code = answered(&listener, "the-state") => code.unwrap(),
+            code = answered(&listener, awaited()) => code.unwrap(),
             _ = silent.read_u8() => panic!("the silent one was given up first"),
         };
         assert_eq!(code, "c");

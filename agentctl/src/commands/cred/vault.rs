@@ -50,7 +50,7 @@ pub(super) async fn info(app: &App) -> Result<VaultInfo, Failure> {
 }
 
 /// Checks that the vault is open, before a command asks a person for anything.
-pub(super) async fn open(app: &App) -> Result<VaultInfo, Failure> {
+pub(crate) async fn open(app: &App) -> Result<VaultInfo, Failure> {
     let vault = info(app).await?;
     let locked = Failure::Control(ControlError::Cred(CredError::Locked));
     if vault.locked { Err(locked) } else { Ok(vault) }

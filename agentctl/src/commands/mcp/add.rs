@@ -1,6 +1,7 @@
 //! Adding a server to the configuration, and taking it out. What its tools may be used for is decided by `approve`.
 
 use super::edit::{Written, with, without};
+use super::login;
 use crate::app::{App, Outcome};
 use crate::commands::config;
 use crate::commands::setup::place;
@@ -137,6 +138,9 @@ pub(super) async fn remove(app: &App, remove: &Remove) -> Outcome {
         // The host that runs does not know it.
         Ok(()) | Err(Failure::Control(ControlError::Mcp(McpError::NoServer(_)))) => {}
         Err(failure) => return Err(failure),
+    }
+    if let Err(failure) = login::forget(app, name).await {
+        app.out.remark(&format!("a login there could not be forgotten: {failure}"));
     }
     let path = config::file(app, remove.config.clone()).await;
     let changed = place::change(&path, |old| without(old, name).map_err(|fault| fault.to_string()))?;

@@ -17,7 +17,7 @@ pub(super) struct Written<'a> {
 }
 
 /// The keys of the ways to a server, of which one has one.
-const WAYS: [&str; 4] = ["package", "command", "url", "service"];
+const WAYS: [&str; 5] = ["package", "command", "url", "service", "token_url"];
 
 fn parsed(text: &str) -> Result<DocumentMut, EditFault> {
     text.parse().map_err(|error: toml_edit::TomlError| EditFault::Syntax(error.message().to_owned()))
@@ -48,6 +48,14 @@ pub(super) fn with(text: &str, server: &Written<'_>) -> Result<String, EditFault
     Ok(document.to_string())
 }
 
+/// Returns the configuration in which this server's tokens come from this address.
+pub(super) fn with_token_url(text: &str, name: &str, url: &str) -> Result<String, EditFault> {
+    let mut document = parsed(text)?;
+    let root: &mut dyn TableLike = document.as_table_mut();
+    set(table(folder(root, "mcp")?, name, "mcp.NAME")?, "token_url", url);
+    Ok(document.to_string())
+}
+
 /// Returns the configuration without this server.
 pub(super) fn without(text: &str, name: &str) -> Result<String, EditFault> {
     let mut document = parsed(text)?;
@@ -75,6 +83,8 @@ mod tests {
         let other = Written { texts: &[("url", "https://example.com/mcp")], ..time };
         let other = with(&new, &other).unwrap();
         assert!(other.contains("url = ") && !other.contains("package"), "{other}");
+        let logged_in = with_token_url(&other, "time", "https://a.example/token").unwrap();
+        assert!(logged_in.contains("token_url = \"https://a.example/token\""), "{logged_in}");
         assert_eq!(without(&new, "time").unwrap().trim_end(), own.trim_end());
     }
 }

@@ -48,7 +48,7 @@ async fn answered(app: &App, name: &Name, act: Act, (key, head): (&str, &str)) -
             Ok(ExitCode::SUCCESS)
         }
         Reply::Refused(why) => Err(Failure::Server { name: name.to_string(), why: why.to_string() }),
-        Reply::TimedOut | Reply::Gone => {
+        Reply::TimedOut | Reply::Gone | Reply::Asks { .. } | Reply::Browsed(_) => {
             Err(Failure::Server { name: name.to_string(), why: "it did not answer".to_owned() })
         }
     }

@@ -134,6 +134,7 @@ mod tests {
             engine: None,
             files: List::default(),
             network: false,
+            opaque: List::default(),
             placeholders: List::default(),
         };
         let engine = Engine {

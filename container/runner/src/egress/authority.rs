@@ -1,10 +1,14 @@
 //! The certificates of the jail's own authority: one for each host that a program asks for, made when it is first wanted.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    PublicKeyData as _,
 };
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,6 +50,11 @@ impl Authority {
     /// Its certificate.
     pub(super) fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// The pin of the key that every host's certificate has: base64 of SHA-256 of its SubjectPublicKeyInfo (RFC 7469).
+    pub(super) fn pin(&self) -> String {
+        STANDARD.encode(Sha256::digest(self.key.subject_public_key_info()))
     }
 
     /// The server's side of TLS under this host's name.

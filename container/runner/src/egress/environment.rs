@@ -35,9 +35,14 @@ const OTHERS: [(&str, &str); 9] = [
     ("UV_NATIVE_TLS", "true"),
 ];
 
+/// The host and port of the proxy.
+pub(crate) fn address() -> String {
+    format!("127.0.0.1:{PORT}")
+}
+
 /// The variables, with the authority's certificate in this file.
 pub(crate) fn environment(authority: &Path) -> Vec<(&'static str, String)> {
-    let address = format!("http://127.0.0.1:{PORT}");
+    let address = format!("http://{}", address());
     let authority = authority.display().to_string();
     let proxy = PROXY.iter().map(|name| (*name, address.clone()));
     let authorities = AUTHORITY.iter().map(|name| (*name, authority.clone()));

@@ -1,12 +1,14 @@
 //! One request on its way through the gate: read whole, asked for until a person has answered, and its reply passed on piece by
 //! piece.
 
+use super::tunnel::{agreed, is_websocket, pass_upgraded};
 use crate::gate::Gate;
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use futures::stream;
 use hyper::body::{Body as _, Incoming};
+use hyper::upgrade::OnUpgrade;
 use ipc_proto::dialer::{Host, HostPort};
 use ipc_proto::egress::{self, BODY, EgressError, HEADERS, Head, Line, Origin, Piece, ReplyId};
 use ipc_proto::runner_gate::NetworkError;
@@ -39,7 +41,7 @@ impl Refusal {
     }
 
     /// The same for the model.
-    fn sentence(&self) -> String {
+    pub(super) fn sentence(&self) -> String {
         format!("[{} {}: {}; {}]", self.status.as_u16(), self.host, self.rule, self.next)
     }
 
@@ -73,11 +75,12 @@ pub(super) async fn forward(
     gate: &Gate,
     events: &Events,
     origin: Origin,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
 ) -> Response<Body> {
+    let upgrade = is_websocket(&request).then(|| hyper::upgrade::on(&mut request));
     let shown = format!("{}:{}", origin.host, origin.port);
     let is_head = request.method() == Method::HEAD;
-    let request = match read(origin, request).await {
+    let request = match read(origin, request, upgrade.is_some()).await {
         Ok(request) => request,
         Err(refusal) => return Refusal { host: shown, ..refusal }.response(),
     };
@@ -87,7 +90,10 @@ pub(super) async fn forward(
     let (begun, mut waiting) = (Instant::now(), None);
     loop {
         return match gate.net_request(request.clone()).await {
-            Ok(head) => answer(gate, head, is_head),
+            Ok(head) => match upgrade {
+                Some(upgrade) if head.status == 101 => upgraded(gate, head, upgrade),
+                _ => answer(gate, head, is_head),
+            },
             // A person is asked: the program waits.
             Err(NetworkError::Asking) => {
                 waiting.get_or_insert_with(|| events.wait_since(begun));
@@ -102,8 +108,19 @@ pub(super) async fn forward(
     }
 }
 
+/// The reply of a server that agreed to a WebSocket; its bytes pass in a task of their own.
+fn upgraded(gate: &Gate, head: Head, upgrade: OnUpgrade) -> Response<Body> {
+    tokio::task::spawn_local(pass_upgraded(gate.clone(), head.reply, upgrade));
+    let last = Piece { last: true, ..Piece::default() };
+    agreed(answer(gate, Head { first: last, ..head }, false))
+}
+
 /// The request as the gate takes it, its body read to the end.
-async fn read(origin: Origin, request: Request<Incoming>) -> Result<egress::Request, Refusal> {
+async fn read(
+    origin: Origin,
+    request: Request<Incoming>,
+    websocket: bool,
+) -> Result<egress::Request, Refusal> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let path = Text::new(path).map_err(|_| Refusal::bad("the path is longer than 8192 bytes"))?;
@@ -113,6 +130,7 @@ async fn read(origin: Origin, request: Request<Incoming>) -> Result<egress::Requ
         path,
         headers: lines(&parts.headers)?,
         body: whole(body).await?,
+        websocket,
     })
 }
 
@@ -138,7 +156,8 @@ async fn whole(body: Incoming) -> Result<Blob<BODY>, Refusal> {
     })
 }
 
-fn refused(host: String, error: NetworkError) -> Refusal {
+/// The refusal of the gate.
+pub(super) fn refused(host: String, error: NetworkError) -> Refusal {
     let said = |status, rule: String, next: &str| Refusal {
         status,
         host: String::new(),

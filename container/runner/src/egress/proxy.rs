@@ -2,6 +2,7 @@
 
 use super::authority::Authority;
 use super::forward::{Refusal, forward, origin_of};
+use super::tunnel;
 use crate::RunnerFault;
 use crate::gate::Gate;
 use axum::body::Body;
@@ -9,8 +10,10 @@ use axum::http::{Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use ipc_proto::egress::Origin;
+use ipc_proto::Text;
+use ipc_proto::egress::{Origin, ReplyId};
 use runner::tools::Events;
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
@@ -36,6 +39,8 @@ pub(super) struct Proxy {
     pub(super) gate: Gate,
     pub(super) authority: Arc<Authority>,
     pub(super) events: Events,
+    /// The places to which TLS passes undecrypted, as HOST:PORT.
+    pub(super) opaque: Arc<[Text<260>]>,
 }
 
 /// Begins to serve it.
@@ -62,16 +67,16 @@ pub(super) async fn open(proxy: Proxy) -> Result<(), RunnerFault> {
 /// Serves one connection to its end, the tunnel within it included.
 async fn connection(stream: TcpStream, proxy: Proxy) {
     drop(stream.set_nodelay(true));
-    let tunnel = std::rc::Rc::new(std::cell::RefCell::new(None));
+    let begun = std::rc::Rc::new(std::cell::RefCell::new(None));
     let service = service_fn(|request: Request<Incoming>| {
-        let (proxy, tunnel) = (proxy.clone(), std::rc::Rc::clone(&tunnel));
+        let (proxy, into) = (proxy.clone(), std::rc::Rc::clone(&begun));
         async move {
             if request.method() != Method::CONNECT {
                 return Ok::<_, Infallible>(by_address(&proxy, request).await);
             }
-            Ok(match origin_of(request.uri(), true) {
-                Ok(origin) => {
-                    tunnel.replace(Some((origin, hyper::upgrade::on(request))));
+            Ok(match begin(&proxy, request).await {
+                Ok(begun) => {
+                    into.replace(Some(begun));
                     Response::new(Body::empty())
                 }
                 Err(refusal) => refusal.response(),
@@ -79,12 +84,35 @@ async fn connection(stream: TcpStream, proxy: Proxy) {
         }
     });
     let served = server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
-    let Some((origin, upgrade)) = tunnel.take() else { return };
-    if served.is_ok()
-        && let Ok(upgraded) = upgrade.await
-    {
-        secured(TokioIo::new(upgraded), origin, &proxy).await;
+    let Some(Begun { origin, reply, upgrade }) = begun.take() else { return };
+    match (served, reply) {
+        (Ok(()), Some(reply)) => tunnel::pass_upgraded(proxy.gate, reply, upgrade).await,
+        (Err(_), Some(reply)) => proxy.gate.net_close(reply).await,
+        (Ok(()), None) => {
+            if let Ok(upgraded) = upgrade.await {
+                secured(TokioIo::new(upgraded), origin, &proxy).await;
+            }
+        }
+        (Err(_), None) => {}
     }
+}
+
+/// A tunnel that a program asked for.
+struct Begun {
+    origin: Origin,
+    /// The tunnel outside, of a place to which TLS passes undecrypted.
+    reply: Option<ReplyId>,
+    upgrade: OnUpgrade,
+}
+
+async fn begin(proxy: &Proxy, request: Request<Incoming>) -> Result<Begun, Refusal> {
+    let origin = origin_of(request.uri(), true)?;
+    let at = format!("{}:{}", origin.host, origin.port);
+    let reply = match proxy.opaque.iter().any(|opaque| opaque.as_str() == at) {
+        true => Some(tunnel::open(&proxy.gate, &proxy.events, &origin).await?),
+        false => None,
+    };
+    Ok(Begun { origin, reply, upgrade: hyper::upgrade::on(request) })
 }
 
 fn server() -> http1::Builder {
@@ -102,7 +130,11 @@ async fn by_address(proxy: &Proxy, request: Request<Incoming>) -> Response<Body>
 }
 
 /// Serves the requests within a tunnel. A client that asks for another name in TLS than it asked the proxy for is cut off.
-async fn secured(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, origin: Origin, proxy: &Proxy) {
+async fn secured(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    origin: Origin,
+    proxy: &Proxy,
+) {
     let Ok(config) = proxy.authority.server(origin.host.trim_matches(['[', ']'])) else { return };
     let accepted = tokio::time::timeout(HEAD, TlsAcceptor::from(config).accept(stream)).await;
     let Ok(Ok(stream)) = accepted else { return };
@@ -120,7 +152,7 @@ async fn secured(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, origin: 
             Ok::<_, Infallible>(response)
         }
     });
-    drop(server().serve_connection(TokioIo::new(stream), service).await);
+    drop(server().serve_connection(TokioIo::new(stream), service).with_upgrades().await);
 }
 
 /// Checks that a request within a tunnel names no other host than the tunnel's.

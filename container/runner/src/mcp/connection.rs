@@ -4,19 +4,20 @@
 use super::http::Outbound;
 use super::lines::Junk;
 use super::program::{self, Program};
-use super::{Environment, answer, offer};
+use super::questions::UnderWay;
+use super::{Environment, offer, requests};
 use crate::RunnerFault;
 use crate::gate::Gate;
 use ipc_proto::egress::{Origin, PATH};
-use ipc_proto::mcp::{Act, Argv, Offer, Reply, Report, Request, Trouble};
-use ipc_proto::{Text, mcp};
+use ipc_proto::mcp::{Argv, Offer, Report, Trouble};
+use ipc_proto::{Name, Text};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, GetPromptRequestParams,
-    Implementation, JsonObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData,
+    FormElicitationCapability, Implementation, ProtocolVersion, UrlElicitationCapability,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
-    ServiceError,
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, RequestContext,
+    RunningService,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -33,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     running: RunningService<RoleClient, Handler>,
     offer: Offer,
-    changed: Arc<Notify>,
+    handler: Handler,
     program: Option<Watched>,
 }
 
@@ -44,18 +45,29 @@ struct Watched {
     junk: Junk,
 }
 
-/// The client's side of what a server may ask: nothing. It has no roots and no sampling, and answers no question for a person.
-#[derive(Clone)]
+/// The client's side of what a server may ask: a person, by the gate. It has no roots and no sampling.
+#[derive(Clone, Default)]
 struct Handler {
     changed: Arc<Notify>,
+    under_way: UnderWay,
 }
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(
-            ClientCapabilities::default(),
-            Implementation::new("cordon", env!("CARGO_PKG_VERSION")),
-        )
+        let mut elicitation = ElicitationCapability::default();
+        elicitation.form = Some(FormElicitationCapability::new());
+        elicitation.url = Some(UrlElicitationCapability::new());
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(elicitation);
+        ClientConfig::new(capabilities, Implementation::new("cordon", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn create_elicitation(
+        &self,
+        asked: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.under_way.answer(asked).await)
     }
 
     fn on_tool_list_changed(
@@ -79,14 +91,13 @@ impl Connection {
     /// Starts a program and speaks over its streams.
     pub(super) async fn to_program(argv: &Argv, environment: &Environment) -> Result<Self, Trouble> {
         let Program { ended: mut end, output, junk, input, complaints } = program::start(argv, environment)?;
-        let handler = Handler { changed: Arc::default() };
-        let changed = Arc::clone(&handler.changed);
-        let opened = handler.serve_with_lifecycle((output, input), lifecycle());
+        let handler = Handler::default();
+        let opened = handler.clone().serve_with_lifecycle((output, input), lifecycle());
         let trouble = tokio::select! {
             opened = opened => match opened {
                 Ok(running) => {
                     let offer = offer::of(running.peer()).await?;
-                    return Ok(Self { running, offer, changed, program: Some(Watched { ended: end, complaints, junk }) });
+                    return Ok(Self { running, offer, handler, program: Some(Watched { ended: end, complaints, junk }) });
                 }
                 Err(error) => Trouble::Protocol(why(&error)),
             },
@@ -110,17 +121,25 @@ impl Connection {
     }
 
     /// Speaks with a server elsewhere, over the jail's way out.
-    pub(super) async fn to_url(gate: &Gate, origin: &Origin, path: &Text<PATH>) -> Result<Self, Trouble> {
+    pub(super) async fn to_url(
+        gate: &Gate,
+        server: &Name,
+        origin: &Origin,
+        path: &Text<PATH>,
+    ) -> Result<Self, Trouble> {
         let client = Outbound::new(gate.clone(), origin.clone(), path.clone());
         let mut config = StreamableHttpClientTransportConfig::with_uri(path.as_str());
         config.max_sse_event_size = super::http::EVENT;
-        let transport = StreamableHttpClientTransport::with_client(client, config);
-        let handler = Handler { changed: Arc::default() };
-        let changed = Arc::clone(&handler.changed);
-        let running = handler.serve_with_lifecycle(transport, lifecycle()).await;
-        let running = running.map_err(|error| Trouble::Protocol(why(&error)))?;
+        let transport = StreamableHttpClientTransport::with_client(client.clone(), config);
+        let handler = Handler::default();
+        let running = handler.clone().serve_with_lifecycle(transport, lifecycle()).await;
+        let running = running.map_err(|error| match client.wants_login() {
+            true => Trouble::Login(server.clone()),
+            false => Trouble::Protocol(why(&error)),
+        })?;
         let offer = offer::of(running.peer()).await?;
-        Ok(Self { running, offer, changed, program: None })
+        client.listens().await;
+        Ok(Self { running, offer, handler, program: None })
     }
 
     /// Reports what the server offers and passes requests on, until the server ends.
@@ -128,18 +147,18 @@ impl Connection {
     /// # Errors
     /// [`RunnerFault::GateGone`].
     pub(super) async fn serve(self, gate: &Gate) -> Result<Trouble, RunnerFault> {
-        let Self { running, offer, changed, program } = self;
+        let Self { running, offer, handler, program } = self;
         gate.server_report(Report::Offers(Box::new(offer))).await?;
         let peer = running.peer().clone();
         let ended = ended(running, program);
         tokio::pin!(ended);
-        let requests = pass(gate, &peer);
+        let requests = requests::pass(gate, &peer, &handler.under_way);
         tokio::pin!(requests);
         loop {
             tokio::select! {
                 trouble = &mut ended => return Ok(trouble),
                 gone = &mut requests => return Err(gone),
-                () = changed.notified() => {
+                () = handler.changed.notified() => {
                     match offer::of(&peer).await {
                         Ok(offer) => gate.server_report(Report::Offers(Box::new(offer))).await?,
                         Err(trouble) => return Ok(trouble),
@@ -166,74 +185,6 @@ async fn ended(running: RunningService<RoleClient, Handler>, program: Option<Wat
             Trouble::Protocol(Text::clip(junk.found().unwrap_or("it closed its output")))
         }
     }
-}
-
-/// Passes the gate's requests on, each in a task of its own. Ends with the gate.
-async fn pass(gate: &Gate, peer: &Peer<RoleClient>) -> RunnerFault {
-    loop {
-        match gate.server_next().await {
-            Ok(Some(request)) => {
-                let (gate, peer) = (gate.clone(), peer.clone());
-                tokio::task::spawn_local(async move {
-                    let id = request.id;
-                    let reply = reply(&peer, request).await;
-                    // A gate that is gone ends the jail.
-                    drop(gate.server_reply(id, reply).await);
-                });
-            }
-            Ok(None) => {}
-            Err(gone) => return gone,
-        }
-    }
-}
-
-async fn reply(peer: &Peer<RoleClient>, request: Request) -> Reply {
-    let time = Duration::from_secs(request.seconds.into());
-    let replied = tokio::time::timeout(time, perform(peer, request.act)).await;
-    match replied {
-        Ok(Ok(reply)) => reply,
-        Ok(Err(error)) => answer::failed(&error),
-        Err(_) => Reply::TimedOut,
-    }
-}
-
-async fn perform(peer: &Peer<RoleClient>, act: Act) -> Result<Reply, ServiceError> {
-    match act {
-        Act::Call { tool, args } => {
-            let mut params = CallToolRequestParams::new(tool.to_string());
-            params.arguments = Some(object(&args));
-            match peer.call_tool_once(params).await? {
-                CallToolResponse::Complete(result) => Ok(answer::of_call(&result)),
-                CallToolResponse::InputRequired(_) => {
-                    Ok(Reply::Refused(Text::clip("the server asks a person for more, which it may not")))
-                }
-                _ => Err(ServiceError::UnexpectedResponse),
-            }
-        }
-        Act::Resources => {
-            let mut listed = peer.list_resources(Some(PaginatedRequestParams::default())).await?.resources;
-            listed.truncate(mcp::ITEMS);
-            Ok(answer::resources(&listed))
-        }
-        Act::Read { uri } => {
-            let params = ReadResourceRequestParams::new(uri.to_string());
-            Ok(answer::of_resource(&peer.read_resource(params).await?))
-        }
-        Act::Prompts => {
-            let mut listed = peer.list_prompts(Some(PaginatedRequestParams::default())).await?.prompts;
-            listed.truncate(mcp::ITEMS);
-            Ok(answer::prompts(&listed))
-        }
-        Act::Prompt { name, args } => {
-            let mut params = GetPromptRequestParams::new(name.to_string());
-            params.arguments = Some(object(&args));
-            Ok(answer::of_prompt(&peer.get_prompt(params).await?))
-        }
-    }
-}
-
-fn object(text: &str) -> JsonObject {
-    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// Why a server could not be spoken with, without the names of the SDK's types.

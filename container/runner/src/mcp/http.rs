@@ -7,7 +7,9 @@ use futures::{Stream, StreamExt, stream};
 use ipc_proto::egress::{self, BODY, Head, Line, Origin, ReplyId};
 use ipc_proto::runner_gate::NetworkError;
 use ipc_proto::{Blob, List, Name, Text};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -15,12 +17,19 @@ use sse_stream::{Error as SseError, Sse, SseStream};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// Bytes of one event of a stream, and of an answer.
 pub(super) const EVENT: usize = 4 << 20;
 /// Bytes of an answer that is a failure.
 const FAILURE: usize = 64 * 1024;
+/// The longest wait for a server's stream.
+const OPENING: Duration = Duration::from_secs(2);
 const SESSION: &str = "mcp-session-id";
+/// The command that the gate names where a token is missing.
+const LOGIN: &str = "agentctl mcp login";
 
 type Headers = HashMap<http::HeaderName, http::HeaderValue>;
 type Fault = StreamableHttpError<NetworkError>;
@@ -31,12 +40,39 @@ pub(super) struct Outbound {
     gate: Gate,
     origin: Origin,
     path: Text<{ egress::PATH }>,
+    /// The server wanted a login when it was asked last.
+    login: Arc<AtomicBool>,
+    /// The state of the stream by which the server asks and tells by itself.
+    stream: Arc<watch::Sender<Listening>>,
+}
+
+/// The state of that stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listening {
+    /// None is opened: the newest version needs none.
+    No,
+    Opening,
+    /// It is open, or the server has none.
+    Settled,
 }
 
 impl Outbound {
     /// The way to this address.
-    pub(super) const fn new(gate: Gate, origin: Origin, path: Text<{ egress::PATH }>) -> Self {
-        Self { gate, origin, path }
+    pub(super) fn new(gate: Gate, origin: Origin, path: Text<{ egress::PATH }>) -> Self {
+        let stream = Arc::new(watch::Sender::new(Listening::No));
+        Self { gate, origin, path, login: Arc::default(), stream }
+    }
+
+    /// Returns true if the server wanted a login when it was asked last.
+    pub(super) fn wants_login(&self) -> bool {
+        self.login.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the server can ask and tell by itself, if it is about to: what it says before that is lost.
+    pub(super) async fn listens(&self) {
+        let mut stream = self.stream.subscribe();
+        let settled = stream.wait_for(|stream| *stream != Listening::Opening);
+        drop(tokio::time::timeout(OPENING, settled).await);
     }
 
     async fn send(&self, method: &str, headers: Vec<(&str, String)>, body: &[u8]) -> Result<Head, Fault> {
@@ -48,8 +84,17 @@ impl Outbound {
             headers: List::clip(headers.into_iter().map(line)),
             body: Blob::<BODY>::new(body)
                 .map_err(|_| Fault::UnexpectedServerResponse("the request is over 8 MiB".into()))?,
+            websocket: false,
         };
-        self.gate.net_request(request).await.map_err(Fault::Client)
+        let replied = self.gate.net_request(request).await;
+        let wanted = match &replied {
+            Ok(head) => head.status == 401,
+            // Credproxy has no token.
+            Err(NetworkError::Refused { next, .. }) => next.contains(LOGIN),
+            Err(_) => false,
+        };
+        self.login.store(wanted, Ordering::Relaxed);
+        replied.map_err(Fault::Client)
     }
 
     /// The body of a reply, whole.
@@ -189,7 +234,7 @@ impl StreamableHttpClient for Outbound {
         }
         let body = self.whole(&head, EVENT).await?;
         match (&message, serde_json::from_slice(&body)) {
-            (_, Ok(parsed)) => Ok(StreamableHttpPostResponse::Json(parsed, session)),
+            (_, Ok(parsed)) => Ok(StreamableHttpPostResponse::Json(answered(&message, parsed), session)),
             (ClientJsonRpcMessage::Request(_), Err(_)) => Err(Fault::UnexpectedContentType(Some(kind))),
             _ => Ok(StreamableHttpPostResponse::Accepted),
         }
@@ -230,13 +275,43 @@ impl StreamableHttpClient for Outbound {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Fault> {
         let mut lines = lines(&custom, session.as_deref(), &[("accept", "text/event-stream")]);
         lines.extend(last.map(|id| ("last-event-id".to_owned(), id)));
-        let head = self.send("GET", borrowed(&lines), &[]).await?;
+        self.stream.send_if_modified(|stream| {
+            let first = *stream == Listening::No;
+            *stream = if first { Listening::Opening } else { *stream };
+            first
+        });
+        let head = self.send("GET", borrowed(&lines), &[]).await;
+        self.stream.send_replace(Listening::Settled);
+        let head = head?;
         let streams = said(&head, "content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         if head.status == 405 || !streams {
             self.gate.net_close(head.reply).await;
             return Err(Fault::ServerDoesNotSupportSse);
         }
         Ok(self.events(head, event))
+    }
+}
+
+/// The id of the first request of the newest version, if this is that request.
+fn newest_first(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => {
+            matches!(request.request, ClientRequest::DiscoverRequest(_)).then_some(&request.id)
+        }
+        _ => None,
+    }
+}
+
+/// The answer to a request. A server of an older version that answers the newest first request, and says nothing by it, refuses it.
+fn answered(message: &ClientJsonRpcMessage, answer: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+    match (newest_first(message), &answer) {
+        (Some(id), ServerJsonRpcMessage::Response(response))
+            if !matches!(response.result, ServerResult::DiscoverResult(_)) =>
+        {
+            let error = ErrorData::invalid_request("an answer that is none", None);
+            ServerJsonRpcMessage::error(error, Some(id.clone()))
+        }
+        _ => answer,
     }
 }
 
@@ -247,8 +322,7 @@ fn refused(
     status: u16,
     body: &[u8],
 ) -> Result<StreamableHttpPostResponse, Fault> {
-    if let ClientJsonRpcMessage::Request(request) = message
-        && matches!(request.request, ClientRequest::DiscoverRequest(_))
+    if let Some(id) = newest_first(message)
         && (400..500).contains(&status)
         && !matches!(status, 401 | 403)
         && !in_session
@@ -257,8 +331,9 @@ fn refused(
             Ok(ServerJsonRpcMessage::Error(error)) => error.error,
             _ => ErrorData::invalid_request(format!("HTTP {status}"), None),
         };
-        let error = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+        let error = ServerJsonRpcMessage::error(error, Some(id.clone()));
         return Ok(StreamableHttpPostResponse::Json(error, None));
     }
-    Err(Fault::UnexpectedServerResponse(format!("the server answered HTTP {status}").into()))
+    let next = if status == 401 { "; the owner runs `agentctl mcp login` with its name" } else { "" };
+    Err(Fault::UnexpectedServerResponse(format!("the server answered HTTP {status}{next}").into()))
 }

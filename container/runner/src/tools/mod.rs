@@ -77,7 +77,7 @@ fn check(name: &str, args: &str) -> Result<Prepared, String> {
         return toolset::parse_args(args).map(|_| Prepared::Host);
     }
     let args = toolset::check(name, args)?;
-    if toolset::specs().iter().any(|spec| spec.name == name && !spec.in_jail) {
+    if toolset::is_hosts(name) {
         return Ok(Prepared::Host);
     }
     typed(name, args).map(Prepared::Jail).map_err(|problem| format!("{name}: {problem}"))

@@ -98,6 +98,29 @@ pub const QUIET_APART: &[Quiet] = &[Quiet {
     why: "the C library looks for a name service whenever a name is asked, and tries addresses by datagram",
 }];
 
+/// The same of a browser, which makes each of these dozens of times for a page.
+pub const QUIET_BROWSER: &[Quiet] = &[
+    quiet("setpriority", EPERM, "Chromium gives each of its threads a priority"),
+    quiet("getpriority", EPERM, "the same"),
+    quiet("sched_getparam", EPERM, "Chromium asks for the priority of other threads"),
+    quiet("sched_getscheduler", EPERM, "the same"),
+    quiet("inotify_init", ENOSYS, "Chromium watches the files of its settings"),
+    Quiet {
+        name: "fcntl",
+        // F_ADD_SEALS, `linux/fcntl.h`.
+        when: &[equal(1, 1033)],
+        errno: EPERM,
+        why: "Chromium seals the memory that its processes share",
+    },
+    Quiet {
+        name: "socket",
+        // AF_NETLINK.
+        when: &[equal(0, 16)],
+        errno: EAFNOSUPPORT,
+        why: "Chromium asks which devices and addresses there are",
+    },
+];
+
 /// Calls that kill a runner's process outright: no program has an honest use for these in a jail, and each has
 /// been a way out of one.
 pub const RUNNER_KILLS: &[&str] = &[

@@ -138,4 +138,12 @@ pub(super) const KEYS: &[Key] = &[
     ),
     key("audit.alerts.disk_low.minutes", SPAN, ALERTS.disk_low.minutes, SPAN_MEANS),
     key("audit.alerts.disk_low.quiet_minutes", QUIET, ALERTS.disk_low.quiet_minutes, QUIET_MEANS),
+    key(
+        "audit.alerts.job_failed.number",
+        EVENTS,
+        ALERTS.job_failed.number,
+        "The number of failures of the same job of the scheduler that raises an alert.",
+    ),
+    key("audit.alerts.job_failed.minutes", SPAN, ALERTS.job_failed.minutes, SPAN_MEANS),
+    key("audit.alerts.job_failed.quiet_minutes", QUIET, ALERTS.job_failed.quiet_minutes, QUIET_MEANS),
 ];

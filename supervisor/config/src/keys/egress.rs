@@ -3,6 +3,7 @@
 use super::Key;
 use crate::forms::{ALLOWED, PATH, PRIVATE_HOST};
 use crate::kind::{Kind, Preset};
+use ipc_proto::egress::OPAQUE;
 use manifest::Process::{Dialer, Egress, Gate, Router};
 
 /// The registries that an agent's list can name by a word.
@@ -34,6 +35,14 @@ pub(super) const KEYS: &[Key] = &[
         seen_by: &[Router, Gate],
         means: "Registries of packages that may be read from without a question, by requests without a query. \
                 Uploads to them ask.",
+    },
+    Key {
+        path: "agent.NAME.network.opaque",
+        kind: Kind::List { of: &Kind::Text(&PRIVATE_HOST), max: OPAQUE },
+        preset: Preset::List(&[]),
+        seen_by: &[Router, Gate],
+        means: "Hosts to which TLS passes through undecrypted, for programs that pin certificates. Nobody sees what they are \
+                sent, so each asks a person; the name in the TLS greeting has to be the host's.",
     },
     Key {
         path: "egress.private_hosts",

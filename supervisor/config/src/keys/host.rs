@@ -3,7 +3,7 @@
 use super::{ACTORS, ALL, Key, LAST_BASE, LEVELS, VERSION};
 use crate::forms::TIME_ZONE;
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Agentd, Gate};
+use manifest::Process::{Agentd, Gate, Scheduler};
 use manifest::settings;
 
 /// The keys.
@@ -29,8 +29,8 @@ pub(super) const KEYS: &[Key] = &[
         path: "host.time_zone",
         kind: Kind::Text(&TIME_ZONE),
         preset: Preset::Nothing,
-        seen_by: &[Gate],
-        means: "The time zone in which agents are told the time. Without it, this machine's own: that of `/etc/localtime`, \
+        seen_by: &[Gate, Scheduler],
+        means: "The time zone in which agents are told the time, and of jobs that name none. Without it, this machine's own: that of `/etc/localtime`, \
                 else UTC. Budgets are counted in UTC.",
     },
     Key {

@@ -1,9 +1,10 @@
 //! The keys of `[mcp.NAME]`. It holds no logic.
 
 use super::Key;
-use crate::forms::{ALLOWED, LONG_WORD, MCP_PACKAGE, NAME, SERVICE_URL, TOOL};
+use crate::forms::{ALLOWED, LONG_WORD, MCP_PACKAGE, NAME, PRIVATE_HOST, SERVICE_URL, TOOL};
 use crate::kind::{Kind, Preset};
-use manifest::Process::{Dialer, Gate};
+use ipc_proto::egress::OPAQUE;
+use manifest::Process::{Credproxy, Dialer, Gate};
 
 /// The keys.
 pub(super) const KEYS: &[Key] = &[
@@ -31,6 +32,14 @@ pub(super) const KEYS: &[Key] = &[
                 never holds the secret.",
     },
     Key {
+        path: "mcp.NAME.token_url",
+        kind: Kind::Text(&SERVICE_URL),
+        preset: Preset::Nothing,
+        seen_by: &[Gate, Credproxy, Dialer],
+        means: "With `url`: the address that gives tokens for the server out. `agentctl mcp login` writes it. From then on the server's \
+                requests carry the token of that login, which goes to the server's own host alone.",
+    },
+    Key {
         path: "mcp.NAME.package",
         kind: Kind::Text(&MCP_PACKAGE),
         preset: Preset::Nothing,
@@ -45,6 +54,13 @@ pub(super) const KEYS: &[Key] = &[
         seen_by: &[Gate],
         means: "The hosts that the server's jail may reach; without one it has no network. What is on no list is refused \
                 and asks nobody.",
+    },
+    Key {
+        path: "mcp.NAME.opaque",
+        kind: Kind::List { of: &Kind::Text(&PRIVATE_HOST), max: OPAQUE },
+        preset: Preset::List(&[]),
+        seen_by: &[Gate],
+        means: "The hosts that the server's jail may reach by TLS that passes through undecrypted.",
     },
     Key {
         path: "mcp.NAME.scope",

@@ -71,6 +71,14 @@ pub(super) const KEYS: &[Key] = &[
         means: "The policy profile of the agent.",
     },
     Key {
+        path: "agent.NAME.browser",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Router, Gate],
+        means: "True if the agent also has the `browser_*` tools. The browser runs in a jail of its own, one a session, and needs \
+                Debian's package `chromium-headless-shell` and mode system or user.",
+    },
+    Key {
         path: "agent.NAME.own_words",
         kind: Kind::Word(&["flag", "block"]),
         preset: Preset::Text("flag"),

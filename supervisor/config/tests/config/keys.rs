@@ -21,6 +21,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.network.mode", "agent.default.network.mode = 'proxy'"),
         ("agent.NAME.network.allow", "agent.default.network = { mode = 'proxy', allow = ['a.b:443'] }"),
         ("agent.NAME.network.packages", "agent.default.network = { mode = 'proxy', packages = ['pypi'] }"),
+        ("agent.NAME.network.opaque", "agent.default.network = { mode = 'proxy', opaque = ['a.b:443'] }"),
         ("egress.private_hosts", "egress.private_hosts = ['a.lan:443']"),
         (
             "egress.authorities_file",
@@ -37,6 +38,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.prompt_file", "agent.default.prompt_file = 'p'"),
         ("agent.NAME.tools", "agent.default.tools = []"),
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
+        ("agent.NAME.browser", "agent.default.browser = true"),
         ("agent.NAME.own_words", "agent.default.own_words = 'block'"),
         ("agent.NAME.memory", "agent.default.memory = true"),
         ("agent.NAME.memory_tokens", "agent.default.memory_tokens = 500"),
@@ -185,6 +187,8 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             "mcp.NAME.service",
             "mcp.s = { url = 'https://a.b/c', service = 'q' }\nservice.q = { base_url = 'https://a.b', secret = 's' }",
         ),
+        ("mcp.NAME.token_url", "mcp.s = { url = 'https://a.b/c', token_url = 'https://l.b/token' }"),
+        ("mcp.NAME.opaque", "mcp.s = { command = ['a'], opaque = ['a.b:443'] }"),
         ("mcp.NAME.network", "mcp.s = { command = ['a'], network = ['a.b:443'] }"),
         ("mcp.NAME.scope", "mcp.s = { command = ['a'], scope = 'host' }"),
         ("mcp.NAME.agents", "mcp.s = { command = ['a'], agents = ['default'] }"),
@@ -239,6 +243,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("curator.model", "curator.model = 'offline/reader'"),
         ("curator.conflict_low", "curator.conflict_low = 0.5"),
         ("curator.conflict_high", "curator.conflict_high = 0.95"),
+        ("scheduler.tokens_per_fire", "scheduler = { enabled = true, tokens_per_fire = 5000 }"),
         ("gateway.listen", "gateway.listen = '127.0.0.1:80'"),
         ("gateway.origins", "gateway.origins = ['https://a.b']"),
         ("gateway.hosts", "gateway.hosts = ['a.b']"),
@@ -295,6 +300,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
             }
             "provider" => provider.replace('q', "p"),
             "embedder" if path == "embedder.idle_seconds" => "embedder.folder = 'm'".to_owned(),
+            "scheduler" => "scheduler.enabled = true".to_owned(),
             "channel" if path == "channel.NAME.platform" => String::new(),
             "channel" if path == "channel.NAME.agent" => {
                 "agent.b = {}\nchannel.c = { platform = 'telegram', secret = 's' }".to_owned()
@@ -308,6 +314,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
                 "mcp.s = { url = 'https://a.b/c' }\nservice.q = { base_url = 'https://a.b', secret = 's' }"
                     .to_owned()
             }
+            "mcp" if path == "mcp.NAME.token_url" => "mcp.s = { url = 'https://a.b/c' }".to_owned(),
             "mcp" => "mcp.s = { command = ['a'] }".to_owned(),
             "web" if path.starts_with("web.search.") && path != "web.search.provider" => {
                 "web.search = { provider = 'brave', secret = 's' }".to_owned()

@@ -19,7 +19,8 @@ pub(crate) fn section<T: DeserializeOwned>(document: &[u8], process: Process) ->
 
 /// Returns true if only a section of the file has the process started.
 pub(crate) fn unasked(process: Process) -> bool {
-    matches!(process, Process::Embedder | Process::Ingress | Process::Egress) || process.is_channel()
+    matches!(process, Process::Embedder | Process::Ingress | Process::Egress | Process::Scheduler)
+        || process.is_channel()
 }
 
 // Holds B-22, B-45.

@@ -25,15 +25,15 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "\n[gatehouse]\nlisten = '127.0.0.1:1'",
-            "2: gatehouse: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "2: gatehouse: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, scheduler, gateway, ingress, audit, tool",
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, own_words, memory, memory_tokens, engine, limits, network",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, browser, own_words, memory, memory_tokens, engine, limits, network",
         ),
         (
             "[dialer]",
-            "1: dialer: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, gateway, ingress, audit, tool",
+            "1: dialer: unknown key; valid: version, host, log, user, agent, egress, engine, provider, credproxy, mcp, channel, memory, embedder, router, service, model, budget, web, policy, curator, scheduler, gateway, ingress, audit, tool",
         ),
     ]);
     let odd = check("[log]\n\"a\\u001b b\" = 1").unwrap_err();
@@ -477,7 +477,7 @@ fn a_record_that_keeps_grave_entries_shorter_or_never_alerts_is_refused() {
         ),
         (
             "[audit.alerts.auth_failure]\nnumber = 1",
-            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, secret_misdirected, attest_drift, quarantined, disk_low",
+            "1: audit.alerts.auth_failure: unknown key, nearest is auth_failures; valid: auth_failures, network_refusals, secret_misdirected, attest_drift, quarantined, disk_low, job_failed",
         ),
         (
             "[audit.checkpoint]\nentries = 0\nms = 1",

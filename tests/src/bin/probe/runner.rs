@@ -137,6 +137,8 @@ async fn calls(stream: UnixStream) -> Result<ExitCode, Fault> {
         ("run_input", let_through(&gate.run_input(now(), 0).await)),
         ("net_request", let_through(&gate.net_request(now(), outside()).await)),
         ("net_next", let_through(&gate.net_next(now(), ReplyId(0)).await)),
+        ("net_tunnel", let_through(&gate.net_tunnel(now(), outside().origin).await)),
+        ("net_send", let_through(&gate.net_send(now(), ReplyId(0), egress::Piece::default()).await)),
         ("net_close", let_through(&gate.net_close(now(), ReplyId(0)).await)),
         ("server_terms", let_through(&gate.server_terms(now()).await)),
         ("server_report", let_through(&gate.server_report(now(), Report::Failed(Trouble::TooSlow)).await)),
@@ -163,6 +165,7 @@ fn outside() -> egress::Request {
         path: Text::clip("/"),
         headers: List::default(),
         body: Blob::default(),
+        websocket: false,
     }
 }
 

@@ -57,6 +57,7 @@ fn value(grant: Grant) -> String {
         token_url: "http://127.0.0.1/token".to_owned(),
         client_id: "cordon client".to_owned(),
         client_secret: None,
+        resource: Some("https://plain.test/mcp".to_owned()),
         grant,
     };
     format!("{LOGIN}{}", serde_json::to_string(&login).unwrap())
@@ -97,7 +98,8 @@ fn a_code_becomes_tokens_before_it_is_stored_and_requests_carry_the_token() {
         let head = lab.request(with_key("http://plain.test/mail")).await.unwrap();
         assert_eq!(lab.body(&head).await.unwrap(), b"you are [REDACTED]");
         let (asked, used) = world.heard();
-        let form = "client_id=cordon%20client&grant_type=authorization_code&code=the%20code%26more\
+        let form = "client_id=cordon%20client&resource=https%3A%2F%2Fplain.test%2Fmcp\
+                    &grant_type=authorization_code&code=the%20code%26more\
                     &code_verifier=the-verifier&redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2Fcallback";
         assert!(asked.len() == 1 && asked[0].ends_with(form), "{asked:?}");
         assert!(

@@ -29,6 +29,8 @@ pub(super) enum Event {
         web: Option<WebReach>,
         #[serde(default)]
         attached: bool,
+        #[serde(default)]
+        unattended: bool,
     },
     /// Adds a text of its user.
     User { session: String, text: String },

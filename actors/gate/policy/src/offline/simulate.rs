@@ -52,11 +52,12 @@ impl<'a> Simulation<'a> {
                 let name = tool.name.clone();
                 self.catalogue.declare(&name, tool.capability())?;
             }
-            Event::Session { id, profile, autonomy, agent, user, contacts, web, attached } => {
+            Event::Session { id, profile, autonomy, agent, user, contacts, web, attached, unattended } => {
                 let profile = profile.map_or(Ok(Profile::default()), |profile| profile.parse());
                 let mut session = Session::new(&id, profile.map_err(Problem::Profile)?);
                 (session.autonomy, session.agent, session.user) = (autonomy, agent, user);
                 (session.web, session.attached) = (web.unwrap_or_default(), attached);
+                session.unattended = unattended;
                 contacts.iter().for_each(|contact| session.setting(contact));
                 self.sessions.insert(id, session);
             }

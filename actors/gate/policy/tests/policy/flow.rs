@@ -220,3 +220,24 @@ fn world_jail(sandbox: Sandbox) -> World {
     capability.execution.sandbox = sandbox;
     World::new(Profile::Paranoid).tool(capability).untrusted()
 }
+
+// Holds P1-57.
+#[test]
+fn an_opaque_tunnel_asks_in_every_profile_and_carries_no_secrets() {
+    let tunnel = json!({"method": "CONNECT", "url": "https://a.example/"});
+    for profile in Profile::ALL {
+        let world = |class| {
+            let mut world = World::new(profile).said("go to https://a.example/").read(Trust::User, class);
+            world.session.web.mode = Some(ipc_proto::web::Mode::Unrestricted);
+            world.session.web.allow = vec!["a.example".to_owned()];
+            world
+        };
+        let asked = world(Class::Public).verdict("network", tunnel.clone());
+        assert_eq!(asked.decision, Ask, "{}: {}", profile.name(), asked.reason);
+        assert!(policies(&asked).contains(&"opaque"), "{:?}", policies(&asked));
+        assert!(asked.grantable || profile == Profile::Paranoid, "{}", profile.name());
+        let sensitive = world(Class::Sensitive).verdict("network", tunnel.clone());
+        assert!(sensitive.decision == Ask && sensitive.declassifies, "{}", profile.name());
+        assert_eq!(world(Class::Secret).decide("network", tunnel.clone()), Deny, "{}", profile.name());
+    }
+}

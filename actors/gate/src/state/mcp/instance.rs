@@ -1,10 +1,12 @@
 //! A server that runs: the requests under way, and the label of all that it was ever told, so that its state launders nothing.
 
+use super::browsing::Browsing;
 use ipc_proto::label::Label;
-use ipc_proto::mcp::{Act, Reply, Request, Terms, Trouble};
+use ipc_proto::mcp::{Act, AskAnswer, Reply, Request, Terms, Trouble};
+use ipc_proto::{List, Text};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -12,6 +14,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 const WAITING: usize = 16;
 /// How much longer the gate waits for a reply than the bridge does for the server.
 const GRACE: Duration = Duration::from_secs(5);
+
+/// How often a server may ask somebody who is not asked.
+const ROUNDS: usize = 4;
 
 /// The id that agentd knows a jail by.
 pub(crate) type JailId = [u8; 16];
@@ -27,6 +32,8 @@ pub(crate) struct Instance {
     waiting: Mutex<HashMap<u64, oneshot::Sender<Reply>>>,
     numbers: AtomicU64,
     used: Mutex<Instant>,
+    /// The page of a browser; empty for a server.
+    pub(crate) browsing: Browsing,
 }
 
 /// The standing of a server.
@@ -60,6 +67,7 @@ impl Instance {
             waiting: Mutex::default(),
             numbers: AtomicU64::default(),
             used: Mutex::new(Instant::now()),
+            browsing: Browsing::default(),
         }
     }
 
@@ -138,6 +146,32 @@ impl Instance {
         }
     }
 
+    /// The same for its owner, whom the server asks nothing.
+    pub(crate) async fn ask_alone(&self, act: Act, seconds: u16) -> Result<Reply, Lost> {
+        let mut reply = self.ask(act, seconds).await?;
+        for _ in 0..ROUNDS {
+            let Reply::Asks { request, asks } = &reply else { return Ok(reply) };
+            let answers = List::clip(asks.iter().map(|_| AskAnswer::Cancelled));
+            reply = self.ask(Act::Resume { request: *request, answers }, seconds).await?;
+        }
+        Ok(Reply::Refused(Text::clip(
+            "the server asks for more, which only an agent's turn can pass on to a person",
+        )))
+    }
+
+    /// Counts as used for as long as the returned value lives.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        let id = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let (nothing, _) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, nothing);
+        Held { instance: Arc::clone(self), id }
+    }
+
+    fn let_go(&self, id: u64) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
     /// The next request for the bridge, if there is one within this time.
     pub(crate) async fn next(&self, patience: Duration) -> Option<Request> {
         let next = async { self.queue.lock().await.recv().await };
@@ -161,21 +195,32 @@ struct Waiting<'a> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.instance.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
-        *self.instance.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.instance.let_go(self.id);
+    }
+}
+
+/// A server that is kept while a person is asked.
+pub(crate) struct Held {
+    instance: Arc<Instance>,
+    id: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.instance.let_go(self.id);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipc_proto::Name;
     use ipc_proto::mcp::Start;
-    use ipc_proto::{Name, Text};
-    use std::sync::Arc;
 
     fn instance() -> Arc<Instance> {
         let start = Start::Program(Default::default());
-        let terms = Terms { server: Name::clip("time"), start, tree: None, network: false };
+        let opaque = Default::default();
+        let terms = Terms { server: Name::clip("time"), start, tree: None, network: false, opaque };
         Arc::new(Instance::new([1; 16], terms))
     }
 

@@ -22,6 +22,8 @@ const IDLE: Duration = Duration::from_secs(600);
 const LOOK: Duration = Duration::from_secs(15);
 /// Servers that run at once: agentd has as many slots for them.
 const RUNNING: usize = 16;
+/// Browsers among them, each of which may hold 1 GiB.
+const BROWSERS: usize = 4;
 /// The first and the longest pause after a server that did not start.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 /// Wall clock and CPU time of a jail: it is ended by the gate long before.
@@ -48,7 +50,7 @@ pub(crate) struct Workspace {
 }
 
 /// A server that runs for somebody.
-type Key = (String, Holder);
+pub(super) type Key = (String, Holder);
 
 /// The jails.
 pub(crate) struct Launcher {
@@ -143,6 +145,12 @@ impl Launcher {
         if running.len() >= RUNNING {
             return Err(not_launched(&format!("{RUNNING} servers run; wait until one is idle")));
         }
+        let browsers = || running.values().filter(|instance| instance.terms.start == Start::Browser).count();
+        if terms.start == Start::Browser && browsers() >= BROWSERS {
+            return Err(not_launched(&format!(
+                "{BROWSERS} browsers run; close one with browser_close, or wait 10 minutes"
+            )));
+        }
         if let Some((times, last)) = self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(key) {
             let pause = PAUSE.0.saturating_mul(1 << times.saturating_sub(1).min(5)).min(PAUSE.1);
             let left = pause.saturating_sub(last.elapsed());
@@ -170,7 +178,7 @@ impl Launcher {
         workspace: Option<Workspace>,
     ) {
         let installs = matches!(instance.terms.start, Start::Install(_));
-        self.command(frame(instance.id, installs, files, workspace));
+        self.command(frame(instance, installs, files, workspace));
         let (launcher, key, instance) = (Arc::clone(self), key.clone(), Arc::clone(instance));
         tokio::spawn(async move {
             let seconds = if installs { INSTALL_SECONDS + START_SECONDS } else { 2 * START_SECONDS };
@@ -178,7 +186,11 @@ impl Launcher {
             if started.is_err() {
                 instance.set(Standing::Ended(Trouble::TooSlow));
             }
-            while instance.lives() && !installs {
+            // An installation is ended by who waits for its outcome, which would be lost here.
+            if installs {
+                return;
+            }
+            while instance.lives() {
                 if instance.idle().is_some_and(|idle| idle >= IDLE) {
                     break;
                 }
@@ -196,7 +208,7 @@ impl Launcher {
         }
         drop(running);
         instance.set(Standing::Ended(Trouble::JailEnded(Text::clip("nobody used it"))));
-        self.command(Frame::new(Kind::Kill, Process::McpRunner).with(&id_words(instance.id)));
+        self.command(Frame::new(Kind::Kill, process(instance)).with(&id_words(instance.id)));
     }
 
     /// Ends every jail of a server.
@@ -210,6 +222,11 @@ impl Launcher {
         for (key, instance) in of_server {
             self.end(&key, &instance);
         }
+    }
+
+    /// The server of these, if it runs.
+    pub(super) fn known(&self, key: &Key) -> Option<Arc<Instance>> {
+        self.all().get(key).filter(|instance| instance.lives()).cloned()
     }
 
     /// The running server whose jail has this id.
@@ -241,7 +258,12 @@ impl Launcher {
 }
 
 /// The command to agentd that launches a jail.
-fn frame(id: JailId, installs: bool, files: Option<[u8; 16]>, workspace: Option<Workspace>) -> Frame {
+fn frame(
+    instance: &Instance,
+    installs: bool,
+    files: Option<[u8; 16]>,
+    workspace: Option<Workspace>,
+) -> Frame {
     let mut flags = if workspace.is_some_and(|workspace| workspace.attached) { LAUNCH_ATTACHED } else { 0 };
     if workspace.is_none() {
         flags |= LAUNCH_NO_WORKSPACE;
@@ -254,11 +276,19 @@ fn frame(id: JailId, installs: bool, files: Option<[u8; 16]>, workspace: Option<
     }
     let shown = workspace.map_or([0; 16], |workspace| workspace.id.bytes());
     let owner = if flags & LAUNCH_ATTACHED == 0 { 0 } else { attached_owner(shown) };
-    let ([low, high], [first, second]) = (id_words(id), id_words(shown));
+    let ([low, high], [first, second]) = (id_words(instance.id), id_words(shown));
     let [files_low, files_high] = id_words(files.unwrap_or_default());
     let words =
         [low, high, first, second, TIME_MS, flags, TIME_MS, owner.into(), 0, 0, files_low, files_high];
-    Frame::new(Kind::Launch, Process::McpRunner).with(&words)
+    Frame::new(Kind::Launch, process(instance)).with(&words)
+}
+
+/// The jail that a server or a browser lives in.
+const fn process(instance: &Instance) -> Process {
+    match instance.terms.start {
+        Start::Browser => Process::BrowserRunner,
+        Start::Program(_) | Start::Url { .. } | Start::Install(_) => Process::McpRunner,
+    }
 }
 
 fn not_launched(why: &str) -> Trouble {

@@ -1,0 +1,118 @@
+//! The browser of a session, in its jail, against a shop over TLS: what it does on a page is decided on before, and pages send nothing
+//! by themselves. Needs Debian's package `chromium-headless-shell`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::tests_outside_test_module,
+    reason = "a test that cannot go on fails"
+)]
+
+use serde_json::{Value, json};
+use tests::{ADDRESS, Host, Registry};
+
+fn shop() -> Registry {
+    Registry::of("browser/shop.py", ADDRESS, ADDRESS)
+}
+
+/// A host whose agent `buyer` has a browser and does whatever any text orders.
+fn host(shop: &Registry) -> Host {
+    shop.host(&format!(
+        "[agent.buyer]\nmodel = \"offline/hijackable\"\nprofile = \"standard\"\nbrowser = true\n\
+         [web]\nprivate_hosts = [\"{ADDRESS}:{}\"]\n",
+        shop.port
+    ))
+}
+
+fn call(tool: &str, args: &Value) -> String {
+    format!("!!CALL browser_{tool} {args}!!")
+}
+
+fn open(shop: &Registry, path: &str) -> String {
+    format!("echo: {} {}", call("navigate", &json!({ "url": shop.url(path) })), call("snapshot", &json!({})))
+}
+
+fn words(message: &str) -> [&str; 6] {
+    ["--agent", "buyer", "--session", "s", "-m", message]
+}
+
+/// Sends a message that asks nobody, and gives the reply.
+fn ask(host: &Host, message: &str) -> String {
+    let ended = host.ask(&[&["chat"][..], &words(message)].concat());
+    reply(&ended)
+}
+
+fn reply(ended: &Value) -> String {
+    ended["reply"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The reference of the element whose line holds this.
+fn reference(snapshot: &str, what: &str) -> u64 {
+    let line = snapshot.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{snapshot}"));
+    line.split(['[', ']']).nth(1).unwrap().parse().unwrap()
+}
+
+// Holds P1-59.
+#[test]
+fn a_form_is_filled_in_and_nothing_is_sent_before_a_click() {
+    let shop = shop();
+    let host = host(&shop);
+    let page = ask(&host, &open(&shop, "/"));
+    assert!(page.contains("Title: Shop") && page.contains("Buy now"), "{page}\n{}", host.log());
+    let field = json!({ "ref": reference(&page, "Name"), "text": "Ada" });
+    // The person named the site and the text.
+    ask(&host, &format!("echo: {}", call("type", &field)));
+    assert!(!shop.asked().iter().any(|line| line.starts_with("POST")), "{:?}", shop.asked());
+    let label = host.json(&["session", "show", "s"]).to_string();
+    assert!(label.contains("browser:127.0.0.2") && label.contains("untrusted"), "{label}");
+}
+
+// Holds P1-59.
+#[test]
+fn an_order_on_a_page_buys_nothing_unasked() {
+    let shop = shop();
+    let host = host(&shop);
+    let turn = host.say_with(&words(&open(&shop, "/planted")));
+    let id = host.question();
+    let question = host.approval(&id).to_string();
+    assert!(question.contains("Clicks") && question.contains("Buy now"), "{question}");
+    host.deny(&id);
+    drop(turn.ended());
+    assert!(!shop.asked().iter().any(|line| line.starts_with("POST")), "{:?}", shop.asked());
+}
+
+// Holds P1-60.
+#[test]
+fn a_page_sends_nothing_by_itself() {
+    let shop = shop();
+    let host = host(&shop);
+    ask(&host, &format!("echo: {}", call("navigate", &json!({ "url": shop.url("/beacon") }))));
+    let page = ask(&host, &format!("echo: {}", call("snapshot", &json!({}))));
+    assert!(!shop.asked().iter().any(|line| line.starts_with("POST")), "{:?}", shop.asked());
+    assert!(page.contains("status 403"), "{page}");
+    let decided = host.recorded("network_decided");
+    assert!(decided.iter().any(|entry| entry["result"] == "blocked"), "{decided:?}");
+}
+
+// Holds P1-61.
+#[test]
+fn a_closed_browser_forgets_and_needs_an_address() {
+    let shop = shop();
+    let host = host(&shop);
+    ask(&host, &open(&shop, "/terms"));
+    assert_eq!(host.browsers().len(), 1);
+    let closed = ask(&host, &format!("echo: {}", call("close", &json!({}))));
+    assert!(closed.contains("the browser is closed"), "{closed}");
+    host.wait_for("the jail is gone", || host.browsers().is_empty());
+    let back = ask(&host, &format!("echo: {}", call("back", &json!({}))));
+    assert!(back.contains("no page is open; call browser_navigate first"), "{back}");
+}
+
+// Holds P1-61.
+#[test]
+fn an_agent_without_a_browser_has_none_of_its_tools() {
+    let shop = shop();
+    let host = host(&shop);
+    let message = format!("echo: {}", call("navigate", &json!({ "url": shop.url("/") })));
+    let refused = host.chat("s", &message);
+    assert!(shop.asked().is_empty() && host.browsers().is_empty(), "{refused}");
+}
