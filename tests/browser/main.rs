@@ -51,9 +51,19 @@ fn reference(snapshot: &str, what: &str) -> u64 {
     line.split(['[', ']']).nth(1).unwrap().parse().unwrap()
 }
 
+/// Sends a message whose one call is approved; its question must hold all of this.
+fn approved(host: &Host, message: &str, shown: &[&str]) -> String {
+    let turn = host.say_with(&words(message));
+    let id = host.question();
+    let question = host.approval(&id).to_string();
+    assert!(shown.iter().all(|shown| question.contains(shown)), "{question}");
+    host.approve(&id);
+    reply(&turn.ended())
+}
+
 // Holds P1-59.
 #[test]
-fn a_form_is_filled_in_and_nothing_is_sent_before_a_click() {
+fn a_form_is_filled_in_and_sent_as_a_person_approves_each_act() {
     let shop = shop();
     let host = host(&shop);
     let page = ask(&host, &open(&shop, "/"));
@@ -62,6 +72,14 @@ fn a_form_is_filled_in_and_nothing_is_sent_before_a_click() {
     // The person named the site and the text.
     ask(&host, &format!("echo: {}", call("type", &field)));
     assert!(!shop.asked().iter().any(|line| line.starts_with("POST")), "{:?}", shop.asked());
+    let button = json!({ "ref": reference(&page, "Buy now") });
+    let shown = ["Clicks button", "Buy now", "https://127.0.0.2"];
+    let done = approved(&host, &format!("echo: {}", call("click", &button)), &shown);
+    assert!(done.contains("Title: Thanks"), "{done}\n{}", host.log());
+    assert!(shop.asked().contains(&"POST /order who=Ada".to_owned()), "{:?}", shop.asked());
+    let link = json!({ "ref": reference(&page, "Terms") });
+    let stale = ask(&host, &format!("echo: {}", call("click", &link)));
+    assert!(stale.contains("stale_ref"), "{stale}");
     let label = host.json(&["session", "show", "s"]).to_string();
     assert!(label.contains("browser:127.0.0.2") && label.contains("untrusted"), "{label}");
 }
@@ -91,6 +109,24 @@ fn a_page_sends_nothing_by_itself() {
     assert!(page.contains("status 403"), "{page}");
     let decided = host.recorded("network_decided");
     assert!(decided.iter().any(|entry| entry["result"] == "blocked"), "{decided:?}");
+}
+
+// Holds P1-61.
+#[test]
+fn a_killed_browser_leaves_a_click_unknown_and_the_next_page_opens() {
+    let shop = shop();
+    let host = host(&shop);
+    let page = ask(&host, &open(&shop, "/stuck"));
+    let button = json!({ "ref": reference(&page, "Buy now") });
+    let turn = host.say_with(&words(&format!("echo: {}", call("click", &button))));
+    host.approve(&host.question());
+    host.wait_for("the shop is asked", || shop.asked().iter().any(|line| line.starts_with("POST /hang")));
+    host.browsers().into_iter().for_each(tests::kill);
+    let ended = turn.ended().to_string();
+    assert!(ended.contains("unknown"), "{ended}\n{}", host.log());
+    // The session has read more of strangers than of its person by now.
+    let page = approved(&host, &open(&shop, "/terms"), &["Opens https://127.0.0.2"]);
+    assert!(page.contains("Title: Terms"), "{page}\n{}", host.log());
 }
 
 // Holds P1-61.

@@ -17,9 +17,9 @@ pub(crate) struct Browsing(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// The site of the page; none before one was opened.
-    site: Option<Origin>,
-    /// The lines of the last snapshot, by reference.
+    /// The address of the page; empty before one was opened.
+    url: String,
+    /// The lines of the last snapshot, by reference, while its page is shown.
     elements: BTreeMap<u32, String>,
     /// The sites that something was done on, as policy or a person permitted.
     acted_on: HashSet<Origin>,
@@ -53,7 +53,7 @@ impl Browsing {
     /// The reason for which nothing can be done, with the next step.
     pub(crate) fn act(&self, reference: Option<u32>) -> Result<Act, &'static str> {
         let state = self.state();
-        let site = state.site.as_ref().ok_or("no page is open; call browser_navigate first")?;
+        let site = origin_of(&state.url).ok_or("no page is open; call browser_navigate first")?;
         let element = match reference {
             None => String::new(),
             Some(number) => {
@@ -61,13 +61,13 @@ impl Browsing {
                 line.ok_or("stale_ref: the last snapshot has no such element; call browser_snapshot")?.clone()
             }
         };
-        Ok(Act { site: text(site), element })
+        Ok(Act { site: text(&site), element })
     }
 
     /// Permits the page to send to its site from now on.
     pub(crate) fn permit(&self) {
         let mut state = self.state();
-        let site = state.site.clone();
+        let site = origin_of(&state.url);
         state.acted_on.extend(site);
     }
 
@@ -76,7 +76,7 @@ impl Browsing {
         self.state().acted_on.contains(site)
     }
 
-    /// Takes what the browser shows. A snapshot replaces the elements; a page of another site ends them.
+    /// Takes what the browser shows. A snapshot replaces the elements; a page of another address ends them.
     pub(crate) fn shows(&self, outcome: &Outcome) {
         let mut state = self.state();
         match outcome {
@@ -85,7 +85,7 @@ impl Browsing {
                 state.turn_to(page);
                 state.elements = text.lines().filter_map(element).collect();
             }
-            Outcome::Closed => (state.site, state.elements) = (None, BTreeMap::new()),
+            Outcome::Closed => state.turn_to(&Page::default()),
         }
     }
 
@@ -96,11 +96,10 @@ impl Browsing {
 
 impl State {
     fn turn_to(&mut self, page: &Page) {
-        let site = origin_of(&page.url);
-        if site != self.site {
+        if self.url != page.url.as_str() {
             self.elements.clear();
+            self.url = page.url.to_string();
         }
-        self.site = site;
     }
 }
 
@@ -151,8 +150,11 @@ mod tests {
             ("https://shop.example/", "button \"Buy now\"")
         );
         assert!(browsing.act(Some(8)).is_err_and(|why| why.starts_with("stale_ref")));
+        browsing.shows(&Outcome::Page(page("https://shop.example/cart?a#b")));
+        assert_eq!(browsing.act(Some(7)), Ok(act), "what is typed changes no page");
+        browsing.shows(&Outcome::Page(page("https://shop.example/thanks")));
+        assert!(browsing.act(Some(7)).is_err(), "the elements were those of another page");
         browsing.shows(&Outcome::Page(page("http://other.example:8080/")));
-        assert!(browsing.act(Some(7)).is_err(), "the elements were those of another site");
         assert_eq!(browsing.act(None).unwrap().site, "http://other.example:8080/");
     }
 
