@@ -28,6 +28,25 @@ pub struct Origin {
     pub port: u16,
 }
 
+impl Origin {
+    /// Host and port, always both.
+    #[must_use]
+    pub fn host_port(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// As a URL without a path; the scheme's own port is left out.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let (scheme, usual) = if self.tls { ("https", 443) } else { ("http", 80) };
+        if self.port == usual {
+            format!("{scheme}://{}", self.host)
+        } else {
+            format!("{scheme}://{}", self.host_port())
+        }
+    }
+}
+
 /// A header line; its value is printable ASCII.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {

@@ -98,6 +98,48 @@ fn an_order_on_a_page_buys_nothing_unasked() {
     assert!(!shop.asked().iter().any(|line| line.starts_with("POST")), "{:?}", shop.asked());
 }
 
+// Holds P1-59.
+#[test]
+fn a_model_cannot_word_the_question_about_a_page() {
+    let shop = shop();
+    let host = shop.host(&format!(
+        "[agent.buyer]\nmodel = \"scripted/liar\"\nprofile = \"standard\"\nbrowser = true\n\
+         [web]\nprivate_hosts = [\"{ADDRESS}:{}\"]\n",
+        shop.port
+    ));
+    let lie = json!({ "ref": 2, "url": "https://bank.example/", "element": "link \"Help\"" });
+    let calls = [
+        tests::call("browser_navigate", &json!({ "url": shop.url("/") })),
+        tests::call("browser_snapshot", &json!({})),
+        tests::call("browser_click", &lie),
+    ];
+    let plan = ["browser_navigate", "browser_snapshot", "browser_click"];
+    host.script("liar", &tests::planned(&plan, &calls));
+    let turn = host.say_with(&words(&format!("look at {}", shop.url("/"))));
+    let id = host.question();
+    let question = host.approval(&id).to_string();
+    assert!(question.contains("Clicks button") && question.contains("Buy now"), "{question}");
+    assert!(!question.contains("bank.example") && !question.contains("Help"), "{question}");
+    host.deny(&id);
+    drop(turn.ended());
+}
+
+// Holds P1-59.
+#[test]
+fn an_approved_act_on_a_page_that_is_gone_is_not_done() {
+    let shop = shop();
+    let host = host(&shop);
+    let page = ask(&host, &open(&shop, "/"));
+    let click = |what: &str| call("click", &json!({ "ref": reference(&page, what) }));
+    let turn = host.say_with(&words(&format!("echo: {} {}", click("Buy now"), click("Terms"))));
+    for question in host.questions(2) {
+        host.approve(&tests::text(&question, "id"));
+    }
+    let ended = turn.ended().to_string();
+    assert!(ended.contains("stale_ref"), "{ended}\n{}", host.log());
+    assert!(!shop.asked().iter().any(|line| line.contains("/terms")), "{:?}", shop.asked());
+}
+
 // Holds P1-60.
 #[test]
 fn a_page_sends_nothing_by_itself() {

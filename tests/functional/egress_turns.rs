@@ -53,6 +53,26 @@ fn a_command_of_a_turn_fetches_after_one_question() {
     assert!(session.contains("network") && session.contains("untrusted"), "{session}");
 }
 
+// Holds P1-56, P12-43.
+#[test]
+fn a_command_of_a_job_asks_nobody_for_its_way_out() {
+    let registry = Registry::start();
+    let host = registry.host(&format!(
+        "[scheduler]\nenabled = true\n[agent.told]\n{TOLD}[agent.told.network]\nmode = \"proxy\"\n"
+    ));
+    let message = running(&format!("curl -sS {}", registry.url("/x")));
+    let words = ["schedule", "at", "2099-01-01T00:00Z", "--name", "fetching", "--agent", "told", &message];
+    let _ = host.json(&words);
+    let _ = host.json(&["schedule", "run", "fetching"]);
+    let mut said = String::new();
+    host.wait_for("the job is answered", || {
+        said = host.json(&["session", "show", "job:fetching"]).to_string();
+        said.contains("gave back")
+    });
+    assert!(said.contains("before which nobody sits"), "{said}\n{}", host.log());
+    assert!(registry.asked().is_empty() && host.recorded("approval_asked").is_empty());
+}
+
 // Holds P1-56.
 #[test]
 fn after_a_refusal_the_model_hears_host_rule_and_next_step() {

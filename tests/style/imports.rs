@@ -21,7 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("wire", &["ipc-proto", "manifest"]),
     ("confine", &["manifest"]),
     ("agentd", &["confine", "manifest"]),
-    ("agentd-config", &["ipc-proto", "manifest", "weights"]),
+    ("agentd-config", &["ipc-proto", "manifest", "toolset", "weights"]),
     ("jail-probe", &["confine", "manifest"]),
     ("kit", &["confine", "ipc-proto", "manifest", "wire"]),
     ("upstream", &["ipc-proto"]),

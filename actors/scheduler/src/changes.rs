@@ -1,11 +1,11 @@
 //! Changes of jobs by people: each is checked whole, then on the record, then durable.
 
-use crate::jobs::{Jobs, key};
+use crate::jobs::{Jobs, fire};
 use crate::rule::Rule;
 use crate::store::{Job, Terms};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::JobId;
-use ipc_proto::router::{Fire, Unattended, method};
+use ipc_proto::router::method;
 use ipc_proto::scheduler::{
     Change, FireState, JOBS, JOBS_PER_USER, JobInfo, JobState, JobView, NewJob, Person, SchedulerError, When,
 };
@@ -108,16 +108,7 @@ impl Jobs {
 
     /// Asks router whether it would take the messages of a job: the agent, the session and the conversation of the answers.
     async fn check_with_router(&self, job: &Job, new: &NewJob) -> Result<(), SchedulerError> {
-        let terms = &job.terms;
-        let fire = Fire {
-            user: job.user,
-            session: terms.session.clone(),
-            agent: terms.agent.clone(),
-            key: key(job.id, job.created_ms),
-            text: new.prompt.clone(),
-            unattended: Unattended { asks: terms.asks, tokens: terms.tokens },
-            to: terms.to.clone(),
-        };
+        let fire = fire(job, new.prompt.clone(), job.created_ms);
         let checked = self.router.call(&method::check_fire, |router, context| {
             let fire = fire.clone();
             async move { router.check_fire(context, fire).await }

@@ -7,7 +7,7 @@ use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::config;
 use ipc_proto::ids::JobId;
 use ipc_proto::router::{Fire, RouterClient, Unattended};
-use ipc_proto::scheduler::{Person, SchedulerError};
+use ipc_proto::scheduler::{PROMPT, Person, SchedulerError};
 use kit::{Host, Link, Recorder};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -70,16 +70,7 @@ impl Jobs {
 
     /// The message of a job, as it is submitted for this time.
     pub(crate) fn message(&self, job: &Job, due_ms: u64) -> Result<Fire, StoreFault> {
-        let terms = &job.terms;
-        Ok(Fire {
-            user: job.user,
-            session: terms.session.clone(),
-            agent: terms.agent.clone(),
-            key: key(job.id, due_ms),
-            text: self.store.prompt(job.id)?,
-            unattended: Unattended { asks: terms.asks, tokens: terms.tokens },
-            to: terms.to.clone(),
-        })
+        Ok(fire(job, self.store.prompt(job.id)?, due_ms))
     }
 
     /// Puts an event about a job on the record: durable when this returns.
@@ -94,6 +85,20 @@ impl Jobs {
             tracing::warn!(%fault, "not on the record");
             SchedulerError::NotDurable
         })
+    }
+}
+
+/// A message of a job with this text, for this time.
+pub(crate) fn fire(job: &Job, text: Text<PROMPT>, due_ms: u64) -> Fire {
+    let terms = &job.terms;
+    Fire {
+        user: job.user,
+        session: terms.session.clone(),
+        agent: terms.agent.clone(),
+        key: key(job.id, due_ms),
+        text,
+        unattended: Unattended { asks: terms.asks, tokens: terms.tokens },
+        to: terms.to.clone(),
     }
 }
 

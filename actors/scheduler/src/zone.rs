@@ -12,8 +12,10 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 /// There is none; the nearest name is given.
 pub(crate) fn named(name: &str) -> Result<TimeZone, SchedulerError> {
     TimeZone::get(name).map_err(|_| {
+        let written = name.to_lowercase();
         let names = jiff::tz::db().available().map(|it| it.as_str().to_owned());
-        let nearest = names.min_by_key(|known| distance(name, known)).unwrap_or_default();
+        let nearest = names.min_by_key(|known| strsim::levenshtein(&written, &known.to_lowercase()));
+        let nearest = nearest.unwrap_or_default();
         SchedulerError::NoZone(Text::clip(name), Text::clip(&nearest))
     })
 }
@@ -43,22 +45,6 @@ pub(crate) fn ms(moment: Timestamp) -> Option<u64> {
 /// The moment of these unix ms.
 pub(crate) fn at(ms: u64) -> Option<Timestamp> {
     i64::try_from(ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok())
-}
-
-/// The number of letters that differ between two names, whatever their case.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.to_lowercase().chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.to_lowercase().chars().take(64).enumerate() {
-        let mut next = vec![line + 1];
-        for (known, pair) in other.iter().zip(row.windows(2)) {
-            let [diagonal, above] = *pair else { continue };
-            let left = next.last().copied().unwrap_or_default();
-            next.push((diagonal + usize::from(*known != letter)).min(above + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

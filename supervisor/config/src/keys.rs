@@ -68,17 +68,7 @@ pub const TOOLS: &[&str] = &[
     "oauth_call", "send_file",
 ];
 /// The tools that an agent has where its `browser` is true.
-pub const BROWSER_TOOLS: &[&str] = &[
-    "browser_navigate",
-    "browser_snapshot",
-    "browser_click",
-    "browser_type",
-    "browser_select",
-    "browser_press",
-    "browser_back",
-    "browser_screenshot",
-    "browser_close",
-];
+pub use toolset::browser_tools::NAMES as BROWSER_TOOLS;
 /// The prefix of the tools that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
 /// The prefix of the tools that need the web process.

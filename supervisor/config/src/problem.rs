@@ -116,24 +116,10 @@ pub fn nearest<T: AsRef<str>>(written: &str, valid: &[T]) -> String {
     }
 }
 
-/// Levenshtein's distance. Long text is cut first: it is similar to no key.
+/// Letters to change. Long text is cut first: it is similar to no key.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(100).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().take(100).enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (slot, to) in row.iter_mut().skip(1).zip(&b) {
-            let changed = diagonal + usize::from(from != *to);
-            diagonal = *slot;
-            *slot = changed.min(diagonal + 1).min(left + 1);
-            left = *slot;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    let cut = |text: &str| text.chars().take(100).collect::<String>();
+    strsim::levenshtein(&cut(a), &cut(b))
 }
 
 #[cfg(test)]

@@ -80,6 +80,23 @@ fn an_address_of_a_server_is_shown_and_nothing_opens_it() {
     assert!(page.accept().is_err(), "nothing went there");
 }
 
+// Holds P1-62, P12-43.
+#[test]
+fn a_server_asks_nobody_in_the_turn_of_a_job() {
+    let host = approved("", "[scheduler]\nenabled = true\n");
+    let words =
+        ["schedule", "at", "2099-01-01T00:00Z", "--name", "booking", "echo: please !!CALL own__book {}!!"];
+    let _ = host.json(&words);
+    let _ = host.json(&["schedule", "run", "booking"]);
+    let mut said = String::new();
+    host.wait_for("the job is answered", || {
+        said = host.json(&["session", "show", "job:booking"]).to_string();
+        said.contains("gave back")
+    });
+    assert!(said.contains("cancel"), "{said}\n{}", host.log());
+    assert!(host.recorded("approval_asked").is_empty());
+}
+
 // Holds P7-99.
 #[test]
 fn a_gate_that_dies_while_a_server_asks_gives_its_call_out_as_unknown() {

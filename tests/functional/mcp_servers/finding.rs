@@ -12,9 +12,8 @@ fn verdicts(host: &Host, session: &str, calls: &[(&str, Value)]) -> (Vec<String>
     (ended["calls"].as_array().unwrap().iter().map(|call| text(call, "verdict")).collect(), ended)
 }
 
-// Holds P1-63.
-#[test]
-fn of_many_tools_an_agent_calls_those_that_it_has_found() {
+/// A host with a server of 60 approved tools, and a scripted model.
+fn finder() -> Host {
     let host = Setup::default()
         .config(&format!(
             "[agent.default]\nmodel = \"scripted/finder\"\nprofile = \"power-user\"\n\
@@ -23,6 +22,13 @@ fn of_many_tools_an_agent_calls_those_that_it_has_found() {
         ))
         .start();
     approve(&host, &[]);
+    host
+}
+
+// Holds P1-63.
+#[test]
+fn of_many_tools_an_agent_calls_those_that_it_has_found() {
+    let host = finder();
     let own = |number: u8| (format!("own__many{number}"), json!({"text": "x"}));
     let ((seventh, args), (eighth, _)) = (own(7), own(8));
     let (said, ended) = verdicts(&host, "s", &[(&seventh, args.clone())]);
@@ -36,14 +42,7 @@ fn of_many_tools_an_agent_calls_those_that_it_has_found() {
 // Holds P7-99.
 #[test]
 fn what_was_found_stays_so_in_the_attempt_after_a_killed_gate() {
-    let host = Setup::default()
-        .config(&format!(
-            "[agent.default]\nmodel = \"scripted/finder\"\nprofile = \"power-user\"\n\
-             [mcp.own]\ncommand = {}\nagents = [\"default\"]\n",
-            command(60)
-        ))
-        .start();
-    approve(&host, &[]);
+    let host = finder();
     let calls = [
         call("tool_find", &json!({"words": "many7", "limit": 1})),
         call("bash", &json!({"command": "sleep 3"})),

@@ -14,11 +14,13 @@ struct Session<'a> {
     copies: bool,
     /// The UIDVALIDITY that it began with.
     validity: u32,
+    /// How many mails of the inbox the client was told of.
+    told: usize,
 }
 
 pub(super) fn serve(shared: &Shared, stream: Stream) {
     let validity = locked(shared).validity;
-    let mut session = Session { shared, stream, copies: false, validity };
+    let mut session = Session { shared, stream, copies: false, validity, told: 0 };
     let _ = session.dialogue();
 }
 
@@ -50,6 +52,7 @@ impl Session<'_> {
                 self.copies = command.ends_with("\"Sent Mail\"");
                 let next = self.mails().last().map_or(1, |(uid, _)| uid + 1);
                 let (validity, count) = (self.validity, self.mails().len());
+                self.told = if self.copies { self.told } else { count };
                 format!("* {count} EXISTS\r\n* OK [UIDVALIDITY {validity}] x\r\n* OK [UIDNEXT {next}] x\r\n")
             }
             "UID" => self.by_uid(command)?,
@@ -108,18 +111,18 @@ impl Session<'_> {
         Some(said)
     }
 
-    /// Holds `IDLE` until its end, and says what comes meanwhile. A session of another UIDVALIDITY is over.
+    /// Holds `IDLE` until its end, and says what came since the client was last told. A session of another UIDVALIDITY is over.
     fn idle(&mut self) -> Option<String> {
         self.stream.say("+ idling\r\n")?;
         locked(self.shared).watched = true;
-        let (shared, validity, mut told) = (self.shared, self.validity, self.mails().len());
+        let (shared, validity, told) = (self.shared, self.validity, &mut self.told);
         let line = self.stream.until("\r\n", || {
             let state = locked(shared);
             if state.validity != validity {
                 return Some("* BYE\r\n".to_owned());
             }
             let count = state.inbox.len();
-            (std::mem::replace(&mut told, count) != count).then(|| format!("* {count} EXISTS\r\n"))
+            (std::mem::replace(told, count) != count).then(|| format!("* {count} EXISTS\r\n"))
         });
         (line? == "DONE").then(String::new)
     }

@@ -2,15 +2,14 @@
 //! the room that all share, and on the record before the first of them is sent. A runner gets none and cannot choose among them:
 //! it can only repeat the message, which shows the same images again.
 
+use crate::decision::record;
 use crate::state::context::GateContext;
 use crate::state::rates::{Load, RateKey, Rates};
 use crate::turn::context::TurnContext;
 use ipc_proto::List;
-use ipc_proto::audit::{Action, Event, Result3};
-use ipc_proto::content::{Content, image_label};
+use ipc_proto::content::Content;
 use ipc_proto::model::{IMAGES, Image, Message, ModelError, REQUEST_BOUND, Request, Role};
 use ipc_proto::runner_gate::GateError;
-use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -44,7 +43,7 @@ pub(crate) async fn attach(
     check_size(request, bytes).map_err(GateError::Model)?;
     let room = room(&gate.rates, rate_key(context), bytes, PATIENCE).await.map_err(GateError::Model)?;
     if !std::mem::replace(&mut context.images_recorded, true) {
-        record(gate, context).await?;
+        record_all(gate, context).await?;
     }
     request.images = images(&context.turn.content, at);
     Ok(Some(room))
@@ -79,14 +78,9 @@ async fn room(
 }
 
 /// Records each image, once an attempt.
-async fn record(gate: &GateContext, context: &TurnContext) -> Result<(), GateError> {
+async fn record_all(gate: &GateContext, context: &TurnContext) -> Result<(), GateError> {
     for (media, bytes) in context.turn.content.images() {
-        let event = Event::new(Action::ImageGiven, Result3::Success).about(media);
-        let mut event = event.in_turn(context.turn.session, context.turn.id);
-        event.hash = Some(Sha256::digest(&**bytes).into());
-        event.bytes = bytes.len() as u64;
-        event.label = Some(image_label());
-        gate.record(event).await?;
+        record::image(gate, context, media, bytes).await?;
     }
     kit::fault_point!("gate.images.recorded");
     Ok(())

@@ -35,18 +35,15 @@ struct Judged {
 pub(crate) async fn decide(
     gate: &GateContext,
     context: &mut TurnContext,
-    call: ToolCall,
+    mut call: ToolCall,
 ) -> Result<DecidedCall, GateError> {
     let times = context.calls.count(&call);
-    let completed = by_rules(context, &call, times)
-        .and_then(|args| page::completed(gate, context, call.clone(), args).map_err(Refusal::Page));
-    let (call, rules) = match completed {
-        Err(refusal) => (call, Err(refusal)),
-        Ok(call) => {
-            let args = by_host(gate, context, &call);
-            (call, args)
-        }
-    };
+    let rules = by_rules(context, &call, times).and_then(|mut args| {
+        page::complete(gate, context, &mut call, &mut args).map_err(Refusal::Page)?;
+        services::fits(&gate.settings.services, &context.turn.agent, &call.tool, &args)
+            .map_err(Refusal::Schema)?;
+        has_room(gate, &call.tool).map(|()| args)
+    });
     let judged = match rules {
         Err(refusal) => refused(gate, context, refusal),
         Ok(args) => judge(gate, context, &call, &args).await?,
@@ -67,19 +64,6 @@ pub(crate) async fn decide(
     }
     let released = Released { call, verdict: judged.verdict, record, why: judged.why };
     Ok(DecidedCall { released, question: judged.question })
-}
-
-/// Checks what depends on the host: the services there are, and the room on the disk.
-fn by_host(
-    gate: &GateContext,
-    context: &TurnContext,
-    call: &ToolCall,
-) -> Result<Map<String, Value>, Refusal> {
-    let args = question::args_of(call);
-    let args = args.ok_or_else(|| Refusal::Schema("the arguments are not an object".to_owned()))?;
-    services::fits(&gate.settings.services, &context.turn.agent, &call.tool, &args)
-        .map_err(Refusal::Schema)?;
-    has_room(gate, &call.tool).map(|()| args)
 }
 
 /// Checks the rules that need no scanner. `times` is how often the turn has requested this call, this time included.

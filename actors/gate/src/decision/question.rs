@@ -28,7 +28,26 @@ pub(crate) fn question(
     verdict: &Verdict,
     why: &Why,
 ) -> Option<Question> {
-    let (action, hash) = canonical(id, call, args, verdict.target.as_deref(), why);
+    let asked = plain(gate, id, call, args, (verdict.target.as_deref(), &verdict.reason), why)?;
+    Some(Question {
+        scope: verdict.scope,
+        declassifies: verdict.declassifies,
+        grantable: verdict.grantable,
+        owner_only: verdict.owner_only,
+        ..asked
+    })
+}
+
+/// The same where no policy asks: the answer grants and declassifies nothing.
+pub(crate) fn plain(
+    gate: &GateContext,
+    id: ApprovalId,
+    call: &ToolCall,
+    args: &Map<String, Value>,
+    (target, reason): (Option<&str>, &str),
+    why: &Why,
+) -> Option<Question> {
+    let (action, hash) = canonical(id, call, args, target, why);
     let preview = policy::preview(&gate.catalogue(), &Call { tool: &call.tool, args });
     Some(Question {
         id,
@@ -36,14 +55,14 @@ pub(crate) fn question(
         tool: call.tool.clone(),
         action: Text::new(action).ok()?,
         hash,
-        scope: verdict.scope,
+        scope: [0; 32],
         preview: Text::clip(&preview),
-        reason: Text::clip(&verdict.reason),
+        reason: Text::clip(reason),
         policies: why.policies.clone(),
         label: why.label.clone(),
-        declassifies: verdict.declassifies,
-        grantable: verdict.grantable,
-        owner_only: verdict.owner_only,
+        declassifies: false,
+        grantable: false,
+        owner_only: false,
         expires_ms: why.expires_ms,
     })
 }

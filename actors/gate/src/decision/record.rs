@@ -4,6 +4,7 @@ use crate::inspection::scan;
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
 use ipc_proto::audit::{Action, Event, Result3};
+use ipc_proto::content::image_label;
 use ipc_proto::label::Label;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::ToolCall;
@@ -34,6 +35,24 @@ pub(crate) fn event(
         event.hash = Some(Sha256::digest(call.args.as_bytes()).into());
     }
     event
+}
+
+/// Puts an image on the record before a model is shown it.
+///
+/// # Errors
+/// Audit is away.
+pub(crate) async fn image(
+    gate: &GateContext,
+    context: &TurnContext,
+    media: &str,
+    bytes: &[u8],
+) -> Result<(), GateError> {
+    let event = Event::new(Action::ImageGiven, Result3::Success).about(media);
+    let mut event = event.in_turn(context.turn.session, context.turn.id);
+    event.hash = Some(Sha256::digest(bytes).into());
+    event.bytes = bytes.len() as u64;
+    event.label = Some(image_label());
+    gate.record(event).await.map(drop)
 }
 
 /// Raises an alert about an ordinary refusal, where the tool's capability wants one, once it is repeated in its session.

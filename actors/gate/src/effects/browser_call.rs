@@ -6,7 +6,7 @@ use crate::decision::verdict;
 use crate::effects::outcome::{Effect, done, failed, unknown};
 use crate::effects::picture;
 use crate::state::context::GateContext;
-use crate::state::mcp::{Instance, Lost, origin_of};
+use crate::state::mcp::{Instance, Lost, NO_PAGE, origin_of};
 use crate::turn::context::TurnContext;
 use ipc_proto::browser::{BrowserError, Command, Format, Key, Note, Outcome, Page};
 use ipc_proto::label::{Class, Label, Trust};
@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use toolset::browser_tools::PREFIX;
 
-/// Seconds of one command, beyond the longest that a page may take.
+/// Seconds of one command: more than a page has to load.
 const SECONDS: u16 = 35;
 
 /// Returns true if this tool uses the browser.
@@ -148,7 +148,7 @@ async fn browser(
         return gate.mcp.browser(session).await.map_err(|trouble| trouble.to_string());
     }
     let open = gate.mcp.open_browser(session);
-    open.ok_or_else(|| "no page is open; call browser_navigate first".to_owned())
+    open.ok_or_else(|| NO_PAGE.to_owned())
 }
 
 /// The result of a command, as the model is told it.

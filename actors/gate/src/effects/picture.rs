@@ -1,15 +1,13 @@
 //! A picture of a page on its way to the model, if that sees images, and to the conversation that the turn answers.
 
+use crate::decision::record;
 use crate::state::context::GateContext;
 use crate::turn::context::TurnContext;
-use ipc_proto::audit::{Action, Event, Result3};
 use ipc_proto::browser::PICTURE;
-use ipc_proto::content::image_label;
 use ipc_proto::router;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, Text};
-use sha2::{Digest, Sha256};
 
 /// Pictures of one turn that its model is shown; the oldest go first.
 const SHOWN: usize = 4;
@@ -35,11 +33,7 @@ pub(super) async fn show(
         tracing::debug!("a picture was not sent to the conversation");
     }
     if context.agent.sees {
-        let event = Event::new(Action::ImageGiven, Result3::Success).about(media);
-        let mut event = event.in_turn(context.turn.session, turn);
-        (event.hash, event.bytes) = (Some(Sha256::digest(&*bytes).into()), bytes.len() as u64);
-        event.label = Some(image_label());
-        gate.record(event).await?;
+        record::image(gate, context, media, &bytes).await?;
         context.pictures.push((call.id, Text::clip(media), bytes));
         let old = context.pictures.len().saturating_sub(SHOWN);
         context.pictures.drain(..old);

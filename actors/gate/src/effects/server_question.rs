@@ -18,7 +18,6 @@ use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::Crossing;
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{List, Name, Text};
-use policy::Call;
 use serde_json::{Map, Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -88,12 +87,12 @@ impl Asking {
         ask: &Ask,
     ) -> Result<Option<Question>, GateError> {
         let context = &attempt.context;
-        let label = Label::of(Trust::Untrusted, Class::Internal, &format!("mcp:{server}"));
-        let label = label.join(&self.instance.label());
         // Nobody sits before the message of a job that does not ask.
         if context.asks_nobody() {
             return Ok(None);
         }
+        let label = Label::of(Trust::Untrusted, Class::Internal, &format!("mcp:{server}"));
+        let label = label.join(&self.instance.label());
         let Some(question) = question_of(gate, server, ask, label, context.session.unattended) else {
             return Ok(None);
         };
@@ -193,28 +192,12 @@ fn question_of(
     let call = ToolCall { id: CallId::random(), tool: Name::clip(SERVER_ASKS), args: Text::new(text).ok()? };
     let (id, expires_ms) = (ApprovalId::random(), question::expiry(gate, unattended));
     let why = Why { version: Name::clip(gate.engine().version()), label, expires_ms, ..Why::default() };
-    let (action, hash) = question::canonical(id, &call, &args, None, &why);
     let next = match ask {
         Ask::Form { .. } => "what you enter goes to that server",
         Ask::Page { .. } => "open the address yourself, if you trust it; nothing opens it for you",
     };
     let reason = format!("the MCP server {server} asks you, not Cordon and not your agent; {next}");
-    Some(Question {
-        id,
-        call: call.id,
-        tool: call.tool.clone(),
-        action: Text::new(action).ok()?,
-        hash,
-        scope: [0; 32],
-        preview: Text::clip(&policy::preview(&gate.catalogue(), &Call { tool: SERVER_ASKS, args: &args })),
-        reason: Text::clip(&reason),
-        policies: List::default(),
-        label: why.label,
-        declassifies: false,
-        grantable: false,
-        owner_only: false,
-        expires_ms,
-    })
+    question::plain(gate, id, &call, &args, (None, &reason), &why)
 }
 
 /// The arguments that the person is shown, and agrees to.

@@ -43,20 +43,21 @@ pub(super) async fn decide(
         Decision::Ask if place.listed && !verdict.declassifies && !verdict.owner_only => {
             record(gate, outbound, place, label, (Result3::Success, "in the agent's list")).await
         }
-        Decision::Ask if outbound.asks_nobody => {
-            record(gate, outbound, place, label, (Result3::Blocked, "nobody to ask")).await?;
-            let rule = "a person would be asked, and this is the message of a job, before which nobody sits";
-            Err(refused(place, rule, "have the owner list it for the agent, or add the job with --ask wait"))
+        Decision::Ask => {
+            // The call that told a server was judged by what leaves with it, and a person was asked then.
+            let By::Turn { turn, session, asks_nobody, .. } = outbound.by else {
+                return record(gate, outbound, place, label, (Result3::Success, "in the server's list"))
+                    .await;
+            };
+            if asks_nobody {
+                record(gate, outbound, place, label, (Result3::Blocked, "nobody to ask")).await?;
+                let rule =
+                    "a person would be asked, and this is the message of a job, before which nobody sits";
+                let next = "have the owner list it for the agent, or add the job with --ask wait";
+                return Err(refused(place, rule, next));
+            }
+            question::ask(gate, Asking { outbound, turn, session }, place, &verdict, show).await
         }
-        Decision::Ask => match outbound.by {
-            By::Turn { turn, session, .. } => {
-                question::ask(gate, Asking { outbound, turn, session }, place, &verdict, show).await
-            }
-            // The call that told the server was judged by what leaves with it, and a person was asked then.
-            By::Server(_) | By::Browser(_) => {
-                record(gate, outbound, place, label, (Result3::Success, "in the server's list")).await
-            }
-        },
     }
 }
 

@@ -368,7 +368,7 @@ impl Network {
             By::Server(_) | By::Browser(_) => None,
         });
         NetworkError::Refused {
-            host: Text::clip(&format!("{}:{}", origin.host, origin.port)),
+            host: Text::clip(&origin.host_port()),
             rule: Text::clip("the agent's jails have no network"),
             next: Text::clip(&format!(
                 "the owner sets mode = \"proxy\" in [agent.{}.network] and restarts the host",

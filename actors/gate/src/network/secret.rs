@@ -71,7 +71,7 @@ pub(super) fn keyed(
         service: Name::clip(name),
         request: credproxy::Request {
             verb,
-            url: Text::new(format!("{}{}", origin(request), request.path)).map_err(|_| fault())?,
+            url: Text::new(format!("{}{}", request.origin.url(), request.path)).map_err(|_| fault())?,
             headers: headers(service, request).ok_or_else(fault)?,
             body: Blob::new(request.body.to_vec()).map_err(|_| fault())?,
             secret: service.secret.clone(),
@@ -92,20 +92,10 @@ fn is_marked(request: &Request, in_body: bool) -> bool {
         || (in_body && within(&request.body))
 }
 
-fn origin(request: &Request) -> String {
-    let origin = &request.origin;
-    let (scheme, usual) = if origin.tls { ("https", 443) } else { ("http", 80) };
-    if origin.port == usual {
-        format!("{scheme}://{}", origin.host)
-    } else {
-        format!("{scheme}://{}:{}", origin.host, origin.port)
-    }
-}
-
 /// The path of a request behind the base URL of the service, without its query; none where it goes elsewhere.
 fn path_of<'a>(service: &Service, request: &'a Request) -> Option<&'a str> {
     let path = request.path.split_once('?').map_or(request.path.as_str(), |(path, _)| path);
-    let base = service.base_url.strip_prefix(&origin(request))?;
+    let base = service.base_url.strip_prefix(&request.origin.url())?;
     let rest = path.strip_prefix(base)?;
     // A base URL without a path ends with its port or host, which goes no further.
     let is_whole = base.is_empty() || base.starts_with('/');

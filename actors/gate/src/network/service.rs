@@ -57,15 +57,12 @@ pub(super) async fn close(gate: &GateContext, reply: Reply) {
 }
 
 fn whole(carried: &Carried, request: &Request) -> Option<credproxy::Request> {
-    let origin = &request.origin;
-    let (scheme, usual) = if origin.tls { ("https", 443) } else { ("http", 80) };
-    let port = if origin.port == usual { String::new() } else { format!(":{}", origin.port) };
     let header =
         |line: &Line| Some(Header { name: line.name.clone(), value: Text::new(line.value.as_str()).ok()? });
     let headers: Option<Vec<Header>> = request.headers.iter().map(header).collect();
     Some(credproxy::Request {
         verb: verb(&request.method),
-        url: Text::new(format!("{scheme}://{}{port}{}", origin.host, request.path)).ok()?,
+        url: Text::new(format!("{}{}", request.origin.url(), request.path)).ok()?,
         headers: List::new(headers?).ok()?,
         body: Blob::new(request.body.to_vec()).ok()?,
         secret: carried.secret.clone(),

@@ -25,7 +25,13 @@ pub(super) const NEXT: &str = "the owner looks at the service and its secret";
 #[derive(Clone)]
 pub(super) enum By {
     /// A turn.
-    Turn { turn: TurnId, session: SessionId, agent: Name },
+    Turn {
+        turn: TurnId,
+        session: SessionId,
+        agent: Name,
+        /// Nobody may be asked: it answers a job.
+        asks_nobody: bool,
+    },
     /// A server, which asks nobody.
     Server(Arc<Instance>),
     /// A session's browser, whose pages ask nobody.
@@ -38,8 +44,6 @@ pub(crate) struct Outbound {
     pub(super) by: By,
     /// The facts that decisions rest on.
     pub(super) facts: Session,
-    /// Nobody may be asked: the turn answers a job.
-    pub(super) asks_nobody: bool,
     /// The way out of the agent's jails; none without one.
     network: Option<config::Network>,
 }
@@ -54,8 +58,13 @@ impl Outbound {
         let mut facts = context.session.clone();
         facts.web = reach(gate, network.as_ref().map_or(&[], |network| &network.allow));
         let turn = &context.turn;
-        let by = By::Turn { turn: turn.id, session: turn.session, agent: turn.agent.clone() };
-        Self { by, facts, asks_nobody: context.asks_nobody(), network }
+        let by = By::Turn {
+            turn: turn.id,
+            session: turn.session,
+            agent: turn.agent.clone(),
+            asks_nobody: context.asks_nobody(),
+        };
+        Self { by, facts, network }
     }
 
     /// The server of this jail; none for one without a way out.
@@ -78,14 +87,13 @@ impl Outbound {
         facts.web = reach(gate, &allow);
         // The configuration has found its own address fit.
         if let Start::Url { origin, .. } = &instance.terms.start {
-            facts.web.private_hosts.push(format!("{}:{}", origin.host, origin.port));
+            facts.web.private_hosts.push(origin.host_port());
         }
         let opaque = server.map_or_else(Vec::new, |server| server.opaque.clone());
         let network = config::Network { allow, opaque };
         (!network.allow.is_empty() || !network.opaque.is_empty()).then_some(Self {
             by: By::Server(instance),
             facts,
-            asks_nobody: false,
             network: Some(network),
         })
     }
@@ -95,7 +103,7 @@ impl Outbound {
         let mut facts = Session::new("browser", Profile::Standard);
         facts.web = reach(gate, &[]);
         let network = Some(config::Network::default());
-        Self { by: By::Browser(instance), facts, asks_nobody: true, network }
+        Self { by: By::Browser(instance), facts, network }
     }
 
     /// The turn that uses a browser, or did last.
@@ -149,7 +157,7 @@ impl Outbound {
 
     /// The owner lists this origin as one that TLS passes to undecrypted.
     pub(super) fn is_opaque(&self, origin: &Origin) -> bool {
-        let at = format!("{}:{}", origin.host, origin.port);
+        let at = origin.host_port();
         self.network.iter().any(|network| network.opaque.contains(&at))
     }
 
@@ -247,7 +255,7 @@ impl Place {
 
     /// Host and port.
     pub(super) fn host(&self) -> String {
-        format!("{}:{}", self.origin.host, self.origin.port)
+        self.origin.host_port()
     }
 
     /// The verb and the host, as the record has it.
@@ -265,15 +273,12 @@ impl Place {
 
     /// The arguments of the tool that stands for a jail's network in the policies.
     pub(super) fn arguments(&self) -> Map<String, Value> {
-        let scheme = if self.origin.tls { "https" } else { "http" };
         let method = match (self.opaque, self.reads) {
             (true, _) => "CONNECT",
             (false, true) => "GET",
             (false, false) => "POST",
         };
-        let usual = if self.origin.tls { 443 } else { 80 };
-        let place = if self.origin.port == usual { self.origin.host.to_string() } else { self.host() };
-        let said = json!({"method": method, "url": format!("{scheme}://{place}/")});
+        let said = json!({"method": method, "url": format!("{}/", self.origin.url())});
         let mut said = said.as_object().cloned().unwrap_or_default();
         said.extend(self.service.as_ref().map(|service| ("account".to_owned(), json!(service.as_str()))));
         said

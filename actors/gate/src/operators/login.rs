@@ -59,7 +59,7 @@ pub(crate) async fn terms(gate: &GateContext, name: &Name) -> Result<Box<LoginTe
         McpStart::Url { service: Some(service), .. } => Err(NoLogin::Service(Text::clip(service))),
         McpStart::Url { origin, path, token_url, .. } => {
             let scheme = if origin.tls { "https" } else { "http" };
-            let url = format!("{scheme}://{}:{}{path}", origin.host, origin.port);
+            let url = format!("{scheme}://{}{path}", origin.host_port());
             discover(gate, &url, token_url.as_deref()).await
         }
         McpStart::Command(_) | McpStart::Package { .. } => Err(NoLogin::Program),

@@ -138,7 +138,7 @@ fn info(gate: &GateContext, name: &str) -> Option<ServerInfo> {
         McpStart::Command(words) => words.join(" "),
         McpStart::Package { package, .. } => package.to_string(),
         McpStart::Url { origin, path, .. } => {
-            format!("{}://{}:{}{path}", if origin.tls { "https" } else { "http" }, origin.host, origin.port)
+            format!("{}://{}{path}", if origin.tls { "https" } else { "http" }, origin.host_port())
         }
     };
     Some(ServerInfo {

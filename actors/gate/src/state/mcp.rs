@@ -1,5 +1,6 @@
 //! Servers of the Model Context Protocol: each runs in a jail of its own, which the gate has agentd launch and reaches by the bridge
-//! there. An agent may use the tools that the owner approved, for as long as the server describes them as it did then.
+//! there. An agent may use the tools that the owner approved, for as long as the server describes them as it did then. Browsers of
+//! sessions are launched and reached in the same way.
 
 mod browsing;
 mod instance;
@@ -7,7 +8,7 @@ mod launch;
 mod pins;
 mod tools;
 
-pub(crate) use browsing::origin_of;
+pub(crate) use browsing::{NO_PAGE, origin_of};
 pub(crate) use instance::{Held, Instance, Lost, Standing};
 pub(crate) use launch::{Holder, Workspace};
 pub(crate) use pins::Placed;

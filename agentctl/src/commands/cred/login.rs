@@ -25,13 +25,13 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 /// The time that a person has in the browser.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// The time that a browser has to send its request, and its bytes at most.
 const REQUEST: (Duration, u64) = (Duration::from_secs(5), 16 * 1024);
 /// Connections that are listened to at once.
 const BROWSERS: usize = 32;
 /// Where the browser is sent back to.
-pub(crate) const CALLBACK: &str = "/callback";
+const CALLBACK: &str = "/callback";
 
 /// The answer of a browser that a login waits for.
 #[derive(Clone, Copy)]
@@ -83,28 +83,21 @@ pub(super) async fn login(app: &App, arguments: Arguments) -> Outcome {
     let (binding, lease) = bound.whole(hosts)?;
     open(app).await?;
     let client_secret = client_secret.then(|| secret(&name)).transpose()?;
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::Runtime)?;
-    let port = listener.local_addr().map_err(Failure::Runtime)?.port();
-    let redirect_uri = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let (listener, redirect_uri) = listen().await?;
     let (verifier, state) = (random()?, random()?);
-    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
     let scope = scopes.join(" ");
-    let url = address(
-        &authorize_url,
-        &[
-            ("response_type", "code"),
-            ("client_id", &client_id),
-            ("redirect_uri", &redirect_uri),
-            ("scope", &scope),
-            ("state", &state),
-            ("code_challenge", &challenge),
-            ("code_challenge_method", "S256"),
-        ],
-    );
+    let asked = Consent {
+        client_id: &client_id,
+        redirect_uri: &redirect_uri,
+        scope: &scope,
+        verifier: &verifier,
+        state: &state,
+        resource: "",
+    };
+    let url = asked.at(&authorize_url);
     app.out.hint(&format!("open this address in a browser on this machine, and consent there: {url}"));
     let awaited = Awaited { state: &state, issuer: None, names_issuer: false };
-    let code = timeout(PATIENCE, answered(&listener, awaited)).await;
-    let code = code.map_err(|_| Failure::Login("nobody consented within five minutes".to_owned()))??;
+    let code = consented(&listener, awaited).await?;
     let grant = Grant::Code { code, verifier: verifier.to_string(), redirect_uri };
     let login = Login { token_url, client_id, client_secret, resource: None, grant };
     let value = value_of(&login)?;
@@ -151,17 +144,59 @@ fn url(text: &str) -> Result<String, String> {
     }
 }
 
+/// A listener on loopback for the browser's answer, and the address that the browser is sent back to.
+pub(crate) async fn listen() -> Result<(TcpListener, String), Failure> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::Runtime)?;
+    let port = listener.local_addr().map_err(Failure::Runtime)?.port();
+    Ok((listener, format!("http://127.0.0.1:{port}{CALLBACK}")))
+}
+
+/// The request for a person's consent, with PKCE (RFC 7636). What is empty is left out.
+pub(crate) struct Consent<'a> {
+    pub(crate) client_id: &'a str,
+    pub(crate) redirect_uri: &'a str,
+    pub(crate) scope: &'a str,
+    pub(crate) verifier: &'a str,
+    pub(crate) state: &'a str,
+    /// The server that the token is for (RFC 8707).
+    pub(crate) resource: &'a str,
+}
+
+impl Consent<'_> {
+    /// The address to consent at.
+    pub(crate) fn at(&self, url: &str) -> String {
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(self.verifier.as_bytes()));
+        let pairs = [
+            ("response_type", "code"),
+            ("client_id", self.client_id),
+            ("redirect_uri", self.redirect_uri),
+            ("scope", self.scope),
+            ("state", self.state),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+            ("resource", self.resource),
+        ];
+        address(url, &pairs)
+    }
+}
+
 /// An address with these parameters behind those it has; empty ones are left out.
-pub(crate) fn address(url: &str, pairs: &[(&str, &str)]) -> String {
+fn address(url: &str, pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().filter(|(_, value)| !value.is_empty()));
     let mark = if url.contains('?') { '&' } else { '?' };
     format!("{url}{mark}{}", query.finish())
 }
 
+/// Waits for the code that a browser brings.
+pub(crate) async fn consented(listener: &TcpListener, awaited: Awaited<'_>) -> Result<String, Failure> {
+    let code = timeout(PATIENCE, answered(listener, awaited)).await;
+    code.map_err(|_| Failure::Login("nobody consented within five minutes".to_owned()))?
+}
+
 /// The code that a browser brings with this state. Browsers open connections ahead of need, so a silent one does not
 /// delay another.
-pub(crate) async fn answered(listener: &TcpListener, awaited: Awaited<'_>) -> Result<String, Failure> {
+async fn answered(listener: &TcpListener, awaited: Awaited<'_>) -> Result<String, Failure> {
     let mut browsers = FuturesUnordered::new();
     loop {
         let answer = tokio::select! {

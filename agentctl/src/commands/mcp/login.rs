@@ -5,24 +5,17 @@
 use super::edit::with_token_url;
 use crate::app::{App, Outcome};
 use crate::commands::config;
-use crate::commands::cred::login::{
-    Awaited, CALLBACK, PATIENCE, address, answered, pasted, random, secret, value_of,
-};
+use crate::commands::cred::login::{self, Awaited, Consent, listen, pasted, random, secret, value_of};
 use crate::commands::cred::{self, vault};
 use crate::commands::setup::place;
 use crate::failure::Failure;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ipc_proto::control::{ControlError, method};
 use ipc_proto::credproxy::{At, Binding, CredError, Grant, Login};
 use ipc_proto::mcp::{LoginTerms, secret_of};
 use ipc_proto::{List, Name, Text};
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use std::io::Read;
 use std::path::PathBuf;
-use tokio::net::TcpListener;
-use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 /// Bytes of an address that is pasted.
@@ -163,15 +156,23 @@ async fn consented(
     terms: &LoginTerms,
     client_secret: Option<String>,
 ) -> Result<Login, Failure> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(Failure::Runtime)?;
-    let port = listener.local_addr().map_err(Failure::Runtime)?.port();
-    let redirect_uri = format!("http://127.0.0.1:{port}{CALLBACK}");
+    let (listener, redirect_uri) = listen().await?;
     let client_id = match &arguments.client_id {
         Some(id) => id.clone(),
         None => registered(app, &arguments.name, &redirect_uri).await?,
     };
     let (verifier, state) = (random()?, random()?);
-    let url = asked(arguments, terms, (&client_id, &redirect_uri), (&verifier, &state));
+    let named: Vec<&str> = terms.scopes.iter().map(Text::as_str).collect();
+    let scope = if arguments.scopes.is_empty() { named.join(" ") } else { arguments.scopes.join(" ") };
+    let asked = Consent {
+        client_id: &client_id,
+        redirect_uri: &redirect_uri,
+        scope: &scope,
+        verifier: &verifier,
+        state: &state,
+        resource: &terms.resource,
+    };
+    let url = asked.at(&terms.authorization_endpoint);
     let awaited = Awaited { state: &state, issuer: Some(&terms.issuer), names_issuer: terms.names_issuer };
     let code = if arguments.paste {
         app.out.hint(&format!("open this address in a browser, and consent there: {url}"));
@@ -181,8 +182,7 @@ async fn consented(
         app.out.hint(&format!(
             "open this address in a browser on this machine, and consent there (with a browser elsewhere: --paste): {url}"
         ));
-        let code = timeout(PATIENCE, answered(&listener, awaited)).await;
-        code.map_err(|_| Failure::Login("nobody consented within five minutes".to_owned()))??
+        login::consented(&listener, awaited).await?
     };
     let grant = Grant::Code { code, verifier: verifier.to_string(), redirect_uri };
     let (token_url, resource) = (terms.token_endpoint.to_string(), Some(terms.resource.to_string()));
@@ -194,31 +194,6 @@ async fn registered(app: &App, name: &Name, redirect_uri: &str) -> Result<String
         c.mcp_register(cx, name.clone(), Text::clip(redirect_uri)).await
     });
     Ok(registered.await?.to_string())
-}
-
-/// The address to consent at.
-fn asked(
-    arguments: &Arguments,
-    terms: &LoginTerms,
-    (client_id, redirect_uri): (&str, &str),
-    (verifier, state): (&str, &str),
-) -> String {
-    let named: Vec<&str> = terms.scopes.iter().map(Text::as_str).collect();
-    let scope = if arguments.scopes.is_empty() { named.join(" ") } else { arguments.scopes.join(" ") };
-    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
-    address(
-        &terms.authorization_endpoint,
-        &[
-            ("response_type", "code"),
-            ("client_id", client_id),
-            ("redirect_uri", redirect_uri),
-            ("scope", &scope),
-            ("state", state),
-            ("code_challenge", &challenge),
-            ("code_challenge_method", "S256"),
-            ("resource", &terms.resource),
-        ],
-    )
 }
 
 /// One line of standard input. It has a code in it.

@@ -69,24 +69,8 @@ pub(super) fn names() -> Vec<&'static str> {
 
 /// The known name that is nearest to a mistyped one: one or two letters apart.
 pub(super) fn nearest(typed: &str) -> Option<&'static str> {
-    let near = names().into_iter().map(|name| (distance(typed, name), name));
+    let near = names().into_iter().map(|name| (strsim::levenshtein(typed, name), name));
     near.filter(|(apart, name)| *apart <= 2 && *apart < name.len()).min().map(|(_, name)| name)
-}
-
-/// The number of letters to insert, remove or change.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, c) in one.chars().enumerate() {
-        let mut next = vec![line + 1];
-        for (at, d) in other.iter().enumerate() {
-            let of = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX - 1);
-            let changed = of(&row, at) + usize::from(c != *d);
-            next.push(changed.min(of(&row, at + 1) + 1).min(of(&next, at) + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ pub(super) async fn forward(
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let upgrade = is_websocket(&request).then(|| hyper::upgrade::on(&mut request));
-    let shown = format!("{}:{}", origin.host, origin.port);
+    let shown = origin.host_port();
     let is_head = request.method() == Method::HEAD;
     let request = match read(origin, request, upgrade.is_some()).await {
         Ok(request) => request,

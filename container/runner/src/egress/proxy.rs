@@ -107,7 +107,7 @@ struct Begun {
 
 async fn begin(proxy: &Proxy, request: Request<Incoming>) -> Result<Begun, Refusal> {
     let origin = origin_of(request.uri(), true)?;
-    let at = format!("{}:{}", origin.host, origin.port);
+    let at = origin.host_port();
     let reply = match proxy.opaque.iter().any(|opaque| opaque.as_str() == at) {
         true => Some(tunnel::open(&proxy.gate, &proxy.events, &origin).await?),
         false => None,

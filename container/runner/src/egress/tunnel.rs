@@ -25,7 +25,7 @@ pub(super) async fn open(gate: &Gate, events: &Events, origin: &Origin) -> Resul
                 waiting.get_or_insert_with(|| events.wait_since(begun));
             }
             Err(error) => {
-                let refusal = refused(format!("{}:{}", origin.host, origin.port), error);
+                let refusal = refused(origin.host_port(), error);
                 events.refused(refusal.sentence());
                 return Err(refusal);
             }

@@ -11,6 +11,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Characters of an element's line that a person is shown.
 const LINE: usize = 120;
 
+/// The refusal of what needs a page where none is open.
+pub(crate) const NO_PAGE: &str = "no page is open; call browser_navigate first";
+
 /// The page.
 #[derive(Default)]
 pub(crate) struct Browsing(Mutex<State>);
@@ -53,7 +56,7 @@ impl Browsing {
     /// The reason for which nothing can be done, with the next step.
     pub(crate) fn act(&self, reference: Option<u32>) -> Result<Act, &'static str> {
         let state = self.state();
-        let site = origin_of(&state.url).ok_or("no page is open; call browser_navigate first")?;
+        let site = origin_of(&state.url).ok_or(NO_PAGE)?;
         let element = match reference {
             None => String::new(),
             Some(number) => {
@@ -61,7 +64,7 @@ impl Browsing {
                 line.ok_or("stale_ref: the last snapshot has no such element; call browser_snapshot")?.clone()
             }
         };
-        Ok(Act { site: text(&site), element })
+        Ok(Act { site: format!("{}/", site.url()), element })
     }
 
     /// Permits the page to send to its site from now on.
@@ -108,17 +111,6 @@ pub(crate) fn origin_of(url: &str) -> Option<Origin> {
     let target = address::parse(url.split('#').next()?).ok()?;
     let tls = target.scheme == address::Scheme::Https;
     Some(Origin { tls, host: Text::clip(&target.host.to_string()), port: target.port })
-}
-
-/// A site as a URL; the port of its scheme is not shown.
-fn text(site: &Origin) -> String {
-    let (scheme, usual) = if site.tls { ("https", 443) } else { ("http", 80) };
-    let host = site.host.as_str();
-    if site.port == usual {
-        format!("{scheme}://{host}/")
-    } else {
-        format!("{scheme}://{host}:{}/", site.port)
-    }
 }
 
 /// The reference and the rest of a snapshot's line that begins with `[N]`, behind its indentation.

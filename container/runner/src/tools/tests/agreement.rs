@@ -48,6 +48,15 @@ fn each_tool_takes_its_smallest_call_and_names_what_is_missing() {
         ("http_call", json!({"service": "mail", "path": "/"})),
         ("oauth_call", json!({"service": "mail", "path": "/"})),
         ("send_file", json!({"path": "a", "sha256": "0".repeat(64)})),
+        ("browser_navigate", json!({"url": "https://example.org/"})),
+        ("browser_snapshot", json!({})),
+        ("browser_click", json!({"ref": 1})),
+        ("browser_type", json!({"ref": 1, "text": "x"})),
+        ("browser_select", json!({"ref": 1, "values": ["x"]})),
+        ("browser_press", json!({"key": "enter"})),
+        ("browser_back", json!({})),
+        ("browser_screenshot", json!({})),
+        ("browser_close", json!({})),
     ];
     assert_eq!(smallest.len(), specs().len());
     for (tool, args) in smallest {
