@@ -4,7 +4,7 @@ use crate::arguments::text;
 use crate::commands::{
     agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events, hook,
     inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report, run,
-    sandbox, scan, schedule, session, setup, steer, tunnel, user, web, workspace,
+    sandbox, scan, schedule, session, setup, steer, tree, tunnel, user, web, workspace,
 };
 use crate::failure::USAGE;
 use crate::out::Out;
@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Chat(chat::Chat),
     /// Send a message into a running turn
     Steer(steer::Steer),
+    /// Show a turn and those that work on its tasks
+    Tree(tree::Tree),
     /// Run a coding agent, or any program that calls models, in a jail that has the model API and no key
     Run(run::Run),
     /// List, show and end conversations

@@ -38,6 +38,7 @@ pub(crate) mod setup;
 pub(crate) mod statistics;
 pub(crate) mod status;
 pub(crate) mod steer;
+pub(crate) mod tree;
 pub(crate) mod tunnel;
 pub(crate) mod user;
 pub(crate) mod web;

@@ -5,7 +5,8 @@ use crate::cli::{Cli, Command};
 use crate::commands::{
     agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor, events,
     hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report,
-    restart, rows, run, sandbox, scan, schedule, session, setup, status, steer, tunnel, user, web, workspace,
+    restart, rows, run, sandbox, scan, schedule, session, setup, status, steer, tree, tunnel, user, web,
+    workspace,
 };
 use agents::Agent;
 use clap::CommandFactory;
@@ -35,6 +36,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Stop(what) => queue::stop(app, what).await,
         Command::Chat(arguments) => chat::chat(app, arguments).await,
         Command::Steer(arguments) => steer::steer(app, arguments).await,
+        Command::Tree(arguments) => tree::tree(app, arguments).await,
         Command::Session(Session::List) => session::list(app).await,
         Command::Session(Session::Show { name }) => session::show(app, name).await,
         Command::Session(Session::End { name }) => session::end(app, name).await,

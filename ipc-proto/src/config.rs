@@ -189,6 +189,9 @@ pub struct Agent {
     pub prompt: String,
     /// The tools it may use.
     pub tools: Vec<String>,
+    /// The agents that it may hand tasks to.
+    #[serde(default)]
+    pub delegates: Vec<String>,
     /// `paranoid`, `standard` or `power-user`.
     pub profile: String,
     /// True if what the scanner blocks is blocked from the host's own people as well, at their own terminals and APIs.

@@ -30,8 +30,9 @@ use crate::memory::{
 use crate::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use crate::role::UserRole;
 use crate::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Task, Typed, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Node, Passed, QueueInfo, Released,
+    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, TREE, Task, Typed, UserInfo,
+    WorkspaceInfo,
 };
 use crate::scheduler::{Change, FireInfo, JOBS, JobInfo, JobName, JobView as ScheduledView, NewJob};
 use crate::service::service;
@@ -128,6 +129,9 @@ service! {
         /// Events of a turn from number `from` on; waits up to 20 s for the first.
         [idempotent + wait, 2560, 35, Guest]
         async fn follow(turn: TurnId, from: u64, credit: u16) -> Answer<Followed>;
+        /// A turn and those that work on its tasks, each before those below it.
+        [idempotent, 128, 15, Guest]
+        async fn tree(turn: TurnId) -> Answer<List<Node, TREE>>;
         /// Cancels a turn.
         [idempotent, 4, 15, Guest]
         async fn cancel(turn: TurnId) -> Answer<()>;

@@ -1,6 +1,7 @@
 //! Router stores users, sessions, inbox, transcript and outbox. It accepts a message by making it durable, and
 //! it asks agentd for the runner that answers it. It holds no model, no tool and no secret.
 
+mod delegation;
 mod error;
 mod fire;
 mod submission;
@@ -25,6 +26,9 @@ use crate::label::Label;
 use crate::role::UserRole;
 use crate::service::service;
 use crate::{Blob, List, Name, Text};
+pub use delegation::{
+    ALIVE, ALL_TOOLS, CHILDREN, DEPTH, Delegation, Node, PLACES, SECONDS, TASK, TREE, Terms,
+};
 pub use error::RouterError;
 pub use fire::{Fire, FireEnd, Fired, Target, Unattended};
 pub use submission::{
@@ -110,6 +114,11 @@ service! {
         /// The current labels of a turn's session and of its workspace.
         [idempotent, 16, 10]
         async fn labels(turn: TurnId) -> Result<(Label, Label), RouterError>;
+
+        /// Accepts the task that this call of a turn hands to an agent, as a message of a fresh session of the same user; durable when
+        /// this returns. A repeated call is one task. Its turn is cancelled when the one above it ends.
+        [idempotent, 4, 15]
+        async fn delegate(turn: TurnId, call: CallId, delegation: Delegation) -> Result<TurnId, RouterError>;
 
         // Scheduler's: `fire.user` must be a user who may have jobs, and the session one of theirs.
         /// Fails as `fire` would now. Nothing of it is stored.
@@ -199,6 +208,9 @@ service! {
         /// `user` must be the owner of the turn; the owner may follow any (`None`).
         [idempotent + wait, 2560, 30]
         async fn follow(user: Option<UserId>, turn: TurnId, from: u64, credit: u16) -> Result<Followed, RouterError>;
+        /// A turn and those that work on its tasks, each before those below it.
+        [idempotent, 128, 10]
+        async fn tree(user: Option<UserId>, turn: TurnId) -> Result<List<Node, TREE>, RouterError>;
         /// Cancels a turn.
         [idempotent, 4, 10]
         async fn cancel(user: Option<UserId>, turn: TurnId) -> Result<(), RouterError>;

@@ -10,6 +10,7 @@ mod channel_files;
 mod channels;
 mod control;
 mod curator;
+mod delegation;
 mod demo;
 mod discord;
 mod egress;

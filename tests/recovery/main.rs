@@ -5,6 +5,7 @@ mod channels;
 mod chaos_short;
 mod clock;
 mod curating;
+mod delegating;
 mod discord;
 mod disk;
 mod engines;

@@ -106,7 +106,7 @@ macro_rules! refusals {
 refusals! {
     Whoami Status Inspect Restart Hold Release Shutdown Freeze Thaw Drift Probe Probed Logs Events Submit Steer Follow
     ScheduleList ScheduleShow ScheduleAdd ScheduleChange ScheduleHistory
-    McpServers McpServer McpApprove McpInstall McpForget McpLoginTerms McpRegister McpAsk Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
+    McpServers McpServer McpApprove McpInstall McpForget McpLoginTerms McpRegister McpAsk Tree Cancel TypeIn Sessions Session EndSession Messages Message Recall Requeue Pause Stop Queue Trace Users AddUser
     EditUser RemoveUser Channels Channel PauseChannel SetGroup Pairings ApprovePairing RefusePairing CreateLink LinkUser
     UnlinkUser CheckChannel TestChannel Deliveries Resend Agents Models Workspaces RemoveWorkspace MemoryRead MemoryRaw MemoryList MemoryFind MemoryTimeline
     MemoryHistory MemorySessions MemoryBlock MemoryStats MemoryUnread MemoryWrite MemoryRevise MemoryRemove

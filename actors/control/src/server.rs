@@ -42,8 +42,8 @@ use ipc_proto::memory::{
 };
 use ipc_proto::model::{BudgetInfo, GroupBy, ModelInfo, ModelName, UsageRow};
 use ipc_proto::router::{
-    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Passed, QueueInfo, Released,
-    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, Typed, UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Followed, MessageInfo, MessageView, NamedEvent, Node, Passed, QueueInfo, Released,
+    SessionInfo, SessionName, SessionView, Steer, Steering, Stopped, TREE, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::scheduler::{Change, FireInfo, JOBS, JobInfo, JobName, JobView as ScheduledView, NewJob};
 use ipc_proto::{Blob, List, Name, Text};
@@ -187,6 +187,7 @@ impl Control for Caller {
         mcp_login_terms => show_login(name: Name) -> Box<mcp::LoginTerms>;
         mcp_register => register_client(name: Name, redirect_uri: Text<256>) -> Text<1024>;
         mcp_ask => ask_server(name: Name, act: Act) -> mcp::Reply;
+        tree => show_tree(turn: TurnId) -> List<Node, TREE>;
         cancel => cancel_turn(turn: TurnId) -> ();
         sessions => list_sessions() -> List<SessionInfo, 256>;
         recall => recall_message(id: MessageId) -> Text<TEXT_BOUND>;

@@ -1,6 +1,7 @@
 //! Effects of the tools that do not run in the jail, and the results of all tools.
 
 mod browser_call;
+pub(crate) mod delegation;
 mod fetch;
 mod memory_changes;
 mod memory_reads;

@@ -77,6 +77,17 @@ fn of(service: &Service, tool: &str, agent: &str) -> bool {
     tool == by && service.agents.iter().any(|one| one == agent)
 }
 
+/// Returns true if an agent may call by this tool every service that `other` may.
+pub(crate) fn covers(services: &BTreeMap<String, Service>, tool: &str, agent: &str, other: &str) -> bool {
+    services.values().filter(|service| of(service, tool, other)).all(|service| of(service, tool, agent))
+}
+
+/// Returns true if the programs of an agent may call every service that those of `other` may.
+pub(crate) fn covers_variables(services: &BTreeMap<String, Service>, agent: &str, other: &str) -> bool {
+    let own = variables(services, agent);
+    variables(services, other).iter().all(|variable| own.contains(variable))
+}
+
 /// The services that programs of this agent may call.
 pub(crate) fn of_programs<'a>(
     services: &'a BTreeMap<String, Service>,

@@ -79,6 +79,8 @@ impl RouterState {
         head: &Head,
         question: &Question,
     ) -> Result<Option<ShownQuestion>, StoreFault> {
+        // A question of a task's turn is shown where its person wrote.
+        let head = &self.top_of(head)?;
         let Some(account) = channels::account(&head.channel) else { return Ok(None) };
         let Ok(channel) = self.channel_of(account) else { return Ok(None) };
         let Some(arrival) = self.store.arrival_of(head.seq)? else { return Ok(None) };

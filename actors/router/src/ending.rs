@@ -4,6 +4,7 @@
 //! An end is decided durably before all that. After a crash in between it is resumed, and no other end can come of it; the record then
 //! has one more entry with the end.
 
+use crate::channels::DELEGATION;
 use crate::message_state;
 use crate::state::RouterState;
 use crate::state::effects::Recorded;
@@ -117,6 +118,8 @@ impl RouterState {
         live.phase =
             Phase::Ending(Box::new(PendingEnd { finished, note, undecided, recorded: false, waiting }));
         live.due = None;
+        let turn = live.head.turn;
+        self.cancel_tasks_of(turn);
         self.advance_end(seq);
     }
 
@@ -193,6 +196,11 @@ impl RouterState {
                 // The turn's open questions are void: no answer can be given or used any more.
                 tx.void_approvals(head.turn, now_ms)?;
                 tx.end_is_done(seq)?;
+                // Nobody talks to a task.
+                if head.channel.as_str() == DELEGATION {
+                    tx.forget_engine_state(head.session)?;
+                    tx.close_session(head.session, now_ms)?;
+                }
                 tx.transition(&transition)
             })?;
             Ok((open, reply.map_or_else(|| head.channel.clone(), |reply| reply.channel)))

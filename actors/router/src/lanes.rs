@@ -6,6 +6,7 @@
 mod tests;
 
 use ipc_proto::ids::{SessionId, UserId};
+use ipc_proto::router::DEPTH;
 use std::collections::{HashMap, VecDeque};
 
 /// The user whose messages wait in a lane.
@@ -14,6 +15,8 @@ pub(crate) struct LaneUser {
     pub(crate) id: UserId,
     /// True for the host's owner, for whom one place is always left.
     pub(crate) owner: bool,
+    /// How many turns stand above that of the message: 0 of a person's own, more of a task.
+    pub(crate) depth: u8,
 }
 
 /// The bounds on running turns.
@@ -25,6 +28,9 @@ pub(crate) struct Bounds {
     pub(crate) per_user: usize,
     /// Turns that wait for a person and hold no place. Each keeps its runner, for which agentd must have a slot.
     pub(crate) asking: usize,
+    /// Turns that work on tasks of other turns. They hold places of their own, so that a turn which waits for its tasks keeps none of
+    /// them from starting.
+    pub(crate) delegated: usize,
 }
 
 /// The lanes of all sessions.
@@ -37,6 +43,8 @@ pub(crate) struct Lanes {
     /// Turns that hold a place, and those of them that are not the owner's.
     busy: usize,
     busy_of_others: usize,
+    /// Turns that hold a place of those for tasks.
+    delegated: usize,
     /// Turns that wait for a person and hold no place.
     asking: usize,
     waiting: usize,
@@ -47,6 +55,7 @@ pub(crate) struct Lanes {
 #[derive(Default)]
 struct Share {
     busy: usize,
+    delegated: usize,
     asking: usize,
     waiting: usize,
 }
@@ -75,6 +84,7 @@ impl Lanes {
             users: HashMap::new(),
             busy: 0,
             busy_of_others: 0,
+            delegated: 0,
             asking: 0,
             waiting: 0,
             bounds,
@@ -126,7 +136,7 @@ impl Lanes {
     /// Takes the next message that can start and that `allowed` lets start; its lane is busy from now on. A lane whose first message
     /// is not allowed keeps its position. Users with fewer running turns go first.
     pub(crate) fn next(&mut self, allowed: impl Fn(i64) -> bool) -> Option<i64> {
-        if !self.owner_may_begin() {
+        if !self.owner_may_begin() && self.delegated >= self.bounds.delegated {
             return None;
         }
         let (mut at, mut chosen) = (0, None);
@@ -141,7 +151,7 @@ impl Lanes {
             };
             let user = lane.user;
             if lane.waiting.front().is_some_and(|it| allowed(it.seq)) && self.may_begin(user) {
-                let has = self.users.get(&user.id).map_or(0, |share| share.busy);
+                let has = self.users.get(&user.id).map_or(0, |share| share.busy + share.delegated);
                 if chosen.is_none_or(|(_, least)| has < least) {
                     chosen = Some((at, has));
                 }
@@ -163,9 +173,25 @@ impl Lanes {
 
     /// Returns true if one more turn of this user may begin: there is a runner slot for it, and a place.
     fn may_begin(&self, user: LaneUser) -> bool {
+        if user.depth > 0 {
+            return self.task_may_begin(user);
+        }
         let has = self.users.get(&user.id).map_or(0, |share| share.busy);
         let fits = has < self.bounds.per_user && self.busy_of_others < self.for_others();
         self.owner_may_begin() && (user.owner || fits)
+    }
+
+    /// The same for a task: whoever waits for a task that is handed on finds places left for it, in all and among the user's own, which
+    /// are half of them for others than the owner.
+    fn task_may_begin(&self, user: LaneUser) -> bool {
+        let deeper = usize::from(DEPTH.saturating_sub(user.depth));
+        let has = self.users.get(&user.id).map_or(0, |share| share.delegated);
+        let own = if user.owner {
+            self.bounds.delegated
+        } else {
+            self.bounds.delegated.div_ceil(2).max(usize::from(DEPTH))
+        };
+        self.delegated + deeper < self.bounds.delegated && has + deeper < own
     }
 
     /// The same for the owner; where the owner may not begin, nobody may. Turns of others never hold the place that is left for the owner,
@@ -231,15 +257,26 @@ impl Lanes {
     }
 
     fn take_place(&mut self, user: LaneUser) {
+        let share = self.users.entry(user.id).or_default();
+        if user.depth > 0 {
+            self.delegated += 1;
+            share.delegated += 1;
+            return;
+        }
         self.busy += 1;
         self.busy_of_others += usize::from(!user.owner);
-        self.users.entry(user.id).or_default().busy += 1;
+        share.busy += 1;
     }
 
     fn free_place(&mut self, user: LaneUser) {
+        let share = self.users.entry(user.id).or_default();
+        if user.depth > 0 {
+            self.delegated = self.delegated.saturating_sub(1);
+            share.delegated = share.delegated.saturating_sub(1);
+            return;
+        }
         self.busy = self.busy.saturating_sub(1);
         self.busy_of_others = self.busy_of_others.saturating_sub(usize::from(!user.owner));
-        let share = self.users.entry(user.id).or_default();
         share.busy = share.busy.saturating_sub(1);
     }
 
@@ -266,7 +303,11 @@ impl Lanes {
 
     /// Forgets a user without turns and messages.
     fn forget_idle(&mut self, user: UserId) {
-        if self.users.get(&user).is_some_and(|share| share.busy + share.asking + share.waiting == 0) {
+        if self
+            .users
+            .get(&user)
+            .is_some_and(|share| share.busy + share.delegated + share.asking + share.waiting == 0)
+        {
             self.users.remove(&user);
         }
     }

@@ -134,8 +134,7 @@ impl RouterState {
         head.state = MessageState::Running;
         let session = self.store.session(head.session)?;
         let workspace = self.store.workspace(session.workspace)?.ok_or(StoreFault::Missing("workspace"))?;
-        let RunnerTime { runner, wall_ms, cpu_ms } =
-            self.runner_time(&session.agent, self.jail_of(&head, &session.agent)?);
+        let RunnerTime { runner, wall_ms, cpu_ms } = self.time_of(&head, &session.agent)?;
         let transition = Transition::of(&head, MessageState::Running, self.now.ms);
         // Nothing fails after the commit: a turn that is running in the store alone would never be launched.
         self.store.commit(|tx| {
@@ -181,16 +180,22 @@ impl RouterState {
     /// When a turn that starts now is given up.
     pub(crate) fn overdue_at(&self, head: &Head) -> Instant {
         let agent = self.store.session(head.session).map(|session| session.agent);
-        let wall = agent.map_or(0, |agent| {
-            let jail = self.jail_of(head, &agent).unwrap_or(Process::Runner);
-            self.runner_time(&agent, jail).wall_ms
-        });
-        self.overdue_after(wall)
+        let time = agent.and_then(|agent| self.time_of(head, &agent));
+        self.overdue_after(time.map_or(0, |time| time.wall_ms))
     }
 
     /// When a turn whose runner has this time is given up.
     fn overdue_after(&self, wall_ms: u64) -> Instant {
         self.now.at + Duration::from_millis(wall_ms) + GRACE
+    }
+
+    /// The time that a message's turn has, and the row of its runner. A task takes no longer than it was given.
+    fn time_of(&self, head: &Head, agent: &str) -> Result<RunnerTime, StoreFault> {
+        let mut time = self.runner_time(agent, self.jail_of(head, agent)?);
+        if let Some(task) = self.delegation(head)? {
+            time.wall_ms = time.wall_ms.min(u64::from(task.terms.seconds) * 1000);
+        }
+        Ok(time)
     }
 
     /// The time that a turn of this agent has, and the row of its runner.

@@ -28,6 +28,7 @@ mod channel_testing;
 mod channels;
 mod clock;
 mod dead_letters;
+mod delegating;
 mod ending;
 mod engines;
 mod events;

@@ -109,6 +109,8 @@ impl RouterState {
         }
         let foreign = self.store.content_without_media(seq)?.0.foreign();
         let label = label_of(from_own, &head.channel, verdict.class, &foreign);
+        // A task is as little trusted as what the model knew which wrote it.
+        let label = self.delegation(&head)?.map_or(label.clone(), |task| label.join(&task.label));
         // Its files go into the workspace: what they say is as little trusted as the message.
         let holds = !self.store.files_of(seq)?.is_empty();
         let workspace = self.store.session(head.session)?.workspace;

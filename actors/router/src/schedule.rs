@@ -1,5 +1,6 @@
 //! The start of the router over its store, and its work over time: it resumes what is due and lets messages go on that can.
 
+use crate::delegating::OVER;
 use crate::state::RouterState;
 use crate::state::keys::Keys;
 use crate::state::lease::Lease;
@@ -52,7 +53,7 @@ impl RouterState {
 
     /// Restores a message in the state that the store has.
     fn restore(&mut self, head: Head) {
-        let (session, seq, user) = (head.session, head.seq, self.lane_user(head.user));
+        let (session, seq, user) = (head.session, head.seq, self.lane_user(&head));
         let phase = match head.state {
             MessageState::Accepted => {
                 self.lanes.join(session, user, seq);
@@ -77,7 +78,8 @@ impl RouterState {
         self.clock(seq);
     }
 
-    /// Cancels messages of a session that has ended or of a user who was removed: the process may have ended in between.
+    /// Cancels messages of a session that has ended, of a user who was removed or of a turn that is over: the process may have ended in
+    /// between.
     fn cancel_orphans(&mut self) -> Result<(), StoreFault> {
         let heads: Vec<Head> = self.heads_where(|_| true).cloned().collect();
         for head in heads {
@@ -85,6 +87,8 @@ impl RouterState {
                 self.cancel_live(head.seq, "its session was ended");
             } else if self.people.by_id(head.user).is_none() {
                 self.cancel_live(head.seq, "its user is gone");
+            } else if self.is_orphan(&head)? {
+                self.cancel_live(head.seq, OVER);
             }
         }
         Ok(())

@@ -26,10 +26,10 @@ use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::label::Label;
 use ipc_proto::router::{
-    Accepted, AgentInfo, Finished, Fire, Fired, Followed, Input, MessageInfo, MessageView, NamedEvent,
-    Obstacle, Passed, QueueInfo, Released, Router, RouterError, STEERING_MESSAGES, SessionInfo, SessionName,
-    SessionView, Steer, Steering, SteeringMessage, Step, Stopped, Submission, Turn, TurnEvent, Typed,
-    UserInfo, WorkspaceInfo,
+    Accepted, AgentInfo, Delegation, Finished, Fire, Fired, Followed, Input, MessageInfo, MessageView,
+    NamedEvent, Node, Obstacle, Passed, QueueInfo, Released, Router, RouterError, STEERING_MESSAGES,
+    SessionInfo, SessionName, SessionView, Steer, Steering, SteeringMessage, Step, Stopped, Submission, TREE,
+    Turn, TurnEvent, Typed, UserInfo, WorkspaceInfo,
 };
 use ipc_proto::{Blob, List, Name, Text};
 use manifest::Process;
@@ -322,6 +322,21 @@ impl Router for RouterServer {
         credit: u16,
     ) -> Answer<Followed> {
         self.followed(from, |reply| MessageRequest::Follow { user, turn, from, credit, reply }).await
+    }
+
+    async fn tree(self, _: Context, user: Option<UserId>, turn: TurnId) -> Answer<List<Node, TREE>> {
+        self.request(|reply| MessageRequest::Tree { user, turn, reply }).await
+    }
+
+    async fn delegate(
+        self,
+        _: Context,
+        turn: TurnId,
+        call: CallId,
+        delegation: Delegation,
+    ) -> Answer<TurnId> {
+        let delegation = Box::new(delegation);
+        self.request(|reply| GateRequest::Delegate { turn, call, delegation, reply }).await
     }
 
     async fn cancel(self, _: Context, user: Option<UserId>, turn: TurnId) -> Answer<()> {

@@ -3,7 +3,9 @@
 
 use crate::state::RouterState;
 use crate::state::live::{Acceptance, Live, Phase};
-use crate::store::{Head, NewMessage, Session, SteeringTarget, Store, StoreFault, StoredFire, Workspace};
+use crate::store::{
+    Head, NewMessage, Session, SteeringTarget, Store, StoreFault, StoredDelegation, StoredFire, Workspace,
+};
 use ipc_proto::Name;
 use ipc_proto::content::{IMAGES_BOUND, TEXT_BOUND};
 use ipc_proto::ids::{KeyId, MessageId, SessionId, TurnId, UserId, WorkspaceId};
@@ -36,6 +38,8 @@ pub(crate) struct Beside<'a> {
     pub(crate) steers: Option<SteeringTarget>,
     /// The part that only a job's message has.
     pub(crate) fire: Option<&'a StoredFire>,
+    /// The part that only a task has.
+    pub(crate) delegation: Option<&'a StoredDelegation>,
 }
 
 /// The place of a message: a session that is there, or one that is made with it.
@@ -72,7 +76,7 @@ impl RouterState {
         if let Some(head) = self.store.message_keyed(user, &submission.channel, &submission.key)? {
             return Ok(self.accepted(&head));
         }
-        let beside = Beside { steers: target, fire: None };
+        let beside = Beside { steers: target, ..Beside::default() };
         let stored = self.store_submission(submission, key, beside, &[])?;
         Ok(self.announce(stored))
     }
@@ -83,7 +87,7 @@ impl RouterState {
         submission: &Submission,
         fire: &StoredFire,
     ) -> Result<Accepted, RouterError> {
-        let beside = Beside { steers: None, fire: Some(fire) };
+        let beside = Beside { fire: Some(fire), ..Beside::default() };
         let stored = self.store_submission(submission, None, beside, &[])?;
         Ok(self.announce(stored))
     }
@@ -151,7 +155,7 @@ impl RouterState {
 
     /// Queues a message that has just become durable. Its sender does not wait for what comes next.
     pub(crate) fn enqueue(&mut self, head: Head) {
-        self.lanes.join(head.session, self.lane_user(head.user), head.seq);
+        self.lanes.join(head.session, self.lane_user(&head), head.seq);
         self.admission.join(head.seq);
         self.live.insert(Live::new(head, Phase::Accepted, Acceptance::Unrecorded));
         self.drive_after_reply = true;
@@ -384,6 +388,7 @@ fn store_message(
         let seq = tx.accept(fresh)?;
         beside.steers.map_or(Ok(()), |target| tx.set_steering_target(seq, target))?;
         beside.fire.map_or(Ok(()), |fire| tx.store_fire(seq, fire))?;
+        beside.delegation.map_or(Ok(()), |task| tx.store_delegation(seq, task))?;
         Ok(seq)
     })
 }

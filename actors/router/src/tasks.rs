@@ -34,18 +34,19 @@ impl RouterState {
         Ok(match task {
             Task::Run(_) => Process::AgentRunner,
             Task::Chat if engine => Process::AgentRunner,
-            Task::Chat | Task::Command { .. } if self.has_network(agent) => Process::NetRunner,
+            Task::Chat | Task::Command { .. } if self.has_network(head, agent)? => Process::NetRunner,
             _ => Process::Runner,
         })
     }
 
     /// Returns true if the jail of a message has a way out.
     pub(crate) fn has_way_out(&self, head: &Head, agent: &str) -> Result<bool, StoreFault> {
-        Ok(self.has_network(agent) && self.jail_of(head, agent)? != Process::Runner)
+        Ok(self.has_network(head, agent)? && self.jail_of(head, agent)? != Process::Runner)
     }
 
-    fn has_network(&self, agent: &str) -> bool {
-        self.config.agents.get(agent).is_some_and(|agent| agent.network.is_some())
+    fn has_network(&self, head: &Head, agent: &str) -> Result<bool, StoreFault> {
+        let may = self.delegation(head)?.is_none_or(|task| task.terms.network);
+        Ok(may && self.config.agents.get(agent).is_some_and(|agent| agent.network.is_some()))
     }
 
     /// The engine that answers a message with this agent, if it is one that is to be answered.

@@ -53,6 +53,8 @@ impl RouterState {
         let mut steps: Vec<Step> =
             self.store.steps(head.seq)?.into_iter().map(|stored| stored.step).collect();
         let unthought = history::cut_steps(&mut steps, room - budget);
+        let delegated = self.delegation(head)?.map(|task| task.terms);
+        let of_job = self.store.fire_of(head.seq)?.map(|fire| fire.unattended);
         Ok(Turn {
             id: head.turn,
             session: head.session,
@@ -74,7 +76,8 @@ impl RouterState {
             key: head.key.map(|id| self.bound_of(id)),
             files: List::clip(self.store.files_of(head.seq)?.into_iter().map(|(_, file)| file)),
             by_channel: self.store.arrival_of(head.seq)?.is_some(),
-            unattended: self.store.fire_of(head.seq)?.map(|fire| fire.unattended),
+            unattended: of_job.or(delegated.as_ref().and_then(|terms| terms.unattended)),
+            delegated,
         })
     }
 

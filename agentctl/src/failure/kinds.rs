@@ -143,6 +143,8 @@ const fn router(error: &RouterError) -> &'static str {
         RouterError::WrongHash => "wrong_hash",
         RouterError::TooManyApprovals { .. } => "too_many_approvals",
         RouterError::TooManyRuns { .. } => "too_many_runs",
+        RouterError::TooManyTasks { .. } => "too_many_tasks",
+        RouterError::TooDeep => "too_deep",
         RouterError::NotUnderWay => "not_under_way",
         RouterError::BadWords => "bad_words",
         RouterError::NoVision(_) => "no_vision",

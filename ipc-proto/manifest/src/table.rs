@@ -199,11 +199,12 @@ pub const TABLE: &[Row] = &[
                 "a turn, from its claim to its end",
                 &[
                     "take", "step", "emit", "finish", "postpone", "ask", "first_answer", "claim", "typed",
-                    "steering", "labels", "inbox", "send_file",
+                    "steering", "labels", "inbox", "send_file", "delegate",
                 ],
             ),
             to(&[Gate], "an engine's state of a session", &["engine_state", "keep_engine_state"]),
             to(&[Gate, Gateway], "who holds a key", &["holder"]),
+            to(&[Gate, Control], "the events of a turn, and the tree of its tasks", &["follow", "tree"]),
             to(
                 &[Scheduler],
                 "messages of jobs, each once, and what became of them",
@@ -220,13 +221,12 @@ pub const TABLE: &[Row] = &[
                 "the operators' surface",
                 &[
                     "create_key", "keys", "revoke_key", "approvals", "approval", "answer", "grants",
-                    "revoke", "call", "identify", "submit", "steer", "follow", "cancel", "type_in",
-                    "sessions", "session", "end_session", "messages", "message", "recall", "requeue",
-                    "pause", "stop", "queue", "trace", "users", "add_user", "edit_user", "remove_user",
-                    "agents", "workspaces", "remove_workspace", "events", "channels", "channel",
-                    "pause_channel", "set_group", "pairings", "approve_pairing", "refuse_pairing",
-                    "create_link", "link_user", "unlink_user", "check_channel", "test_channel", "deliveries",
-                    "resend",
+                    "revoke", "call", "identify", "submit", "steer", "cancel", "type_in", "sessions",
+                    "session", "end_session", "messages", "message", "recall", "requeue", "pause", "stop",
+                    "queue", "trace", "users", "add_user", "edit_user", "remove_user", "agents",
+                    "workspaces", "remove_workspace", "events", "channels", "channel", "pause_channel",
+                    "set_group", "pairings", "approve_pairing", "refuse_pairing", "create_link", "link_user",
+                    "unlink_user", "check_channel", "test_channel", "deliveries", "resend",
                 ],
             ),
             to(

@@ -29,6 +29,8 @@ section! {
         owner_uid: u32,
         /// Turns that may wait for a person and hold no place; each keeps its runner.
         turns_asking: u32,
+        /// Turns that may work on tasks of other turns; 0 where no agent delegates.
+        turns_delegated: u32,
         /// `[channel.NAME]`.
         channels: BTreeMap<String, ChannelRules>,
     }

@@ -1,5 +1,6 @@
 //! Reasons for which the router refuses.
 
+use super::delegation::DEPTH;
 use super::submission::STEERING_BOUND;
 use super::user_name::USER_NAME;
 use super::view::MessageState;
@@ -83,6 +84,15 @@ pub enum RouterError {
         /// How many that is.
         most: u32,
     },
+    /// As many tasks are under way as a turn, or the host, may have.
+    #[error("{most} tasks are under way already, as many as there may be; collect one first")]
+    TooManyTasks {
+        /// How many that is.
+        most: u32,
+    },
+    /// The turn works on a task that was handed on as often as one may be.
+    #[error("a task is handed on at most {DEPTH} times; do this one here")]
+    TooDeep,
     /// Less is free on the disk than is kept; nothing was accepted.
     #[error(
         "disk: {free_mib} MiB free, {kept_mib} are kept; nothing was accepted; make room, and it goes on by itself"

@@ -1,5 +1,6 @@
 //! One turn: its claim, its steps, its events and its end.
 
+use super::delegation::Terms;
 use super::fire::Unattended;
 use super::submission::STEERING_BOUND;
 use super::task::{OUTPUT_CHUNK, Task};
@@ -76,6 +77,8 @@ pub struct Turn {
     pub by_channel: bool,
     /// Its message is a job's: nobody sits before the turn.
     pub unattended: Option<Unattended>,
+    /// Its message is a task of another turn, which sets these bounds.
+    pub delegated: Option<Terms>,
 }
 
 /// One thing that happened in a turn, kept durably before it takes effect or is shown.

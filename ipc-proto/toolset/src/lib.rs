@@ -3,6 +3,7 @@
 
 pub mod browser_tools;
 pub mod channel_tools;
+pub mod delegation_tools;
 pub mod host_tools;
 pub mod jail_tools;
 pub mod server_tools;
@@ -31,11 +32,12 @@ pub fn is_hosts(name: &str) -> bool {
     all().iter().any(|spec| spec.name == name && !spec.in_jail)
 }
 
-/// Every tool there is: besides those, the ones that agents with servers get.
+/// Every tool there is: besides those, the ones that agents with servers get, and agents that may delegate.
 #[must_use]
 pub fn all() -> Vec<ToolSpec> {
     let mut all = specs();
     all.extend(server_tools::specs());
+    all.extend(delegation_tools::specs());
     all
 }
 

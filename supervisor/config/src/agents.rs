@@ -52,8 +52,29 @@ pub fn resolve(file: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> B
     if !names.contains(&DEFAULT) {
         names.push(DEFAULT);
     }
-    let read = |name: &str| (name.to_owned(), agent(name, &agents.named("NAME", name), known, problems));
-    names.into_iter().map(read).collect()
+    let mut read = |name: &str| (name.to_owned(), agent(name, &agents.named("NAME", name), known, problems));
+    let read: BTreeMap<String, Agent> = names.iter().map(|name| read(name)).collect();
+    for name in &names {
+        check_delegates(&agents.named("NAME", name), &read, problems);
+    }
+    read
+}
+
+/// Tasks are handed to agents that there are, each named once.
+fn check_delegates(view: &View<'_>, agents: &BTreeMap<String, Agent>, problems: &mut Problems) {
+    let known: Vec<&String> = agents.keys().collect();
+    let mut seen = Vec::new();
+    for (n, (line, name)) in view.texts("delegates").into_iter().enumerate() {
+        let what = if seen.contains(&name) {
+            format!("{} is listed twice", quoted(&name))
+        } else if agents.contains_key(&name) {
+            seen.push(name);
+            continue;
+        } else {
+            format!("there is no agent {}{}", quoted(&name), nearest(&name, &known))
+        };
+        problems.add(line, &format!("{}[{n}]", view.key("delegates")), what, listed(&known));
+    }
 }
 
 fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems) -> Agent {
@@ -63,6 +84,7 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         model,
         prompt: prompt(view, known, problems),
         tools: tools(name, view, known, problems),
+        delegates: view.texts("delegates").into_iter().map(|(_, name)| name).collect(),
         profile: view.word("profile"),
         blocks_own_words: view.word("own_words") == "block",
         memory: memory(view, known, problems),

@@ -27,6 +27,7 @@ use ipc_proto::config::{
     Agent, Audit, Control, Curator, Egress, Embedder, Finding, Gate, Ingress, Log, LogFormat, McpServer,
     Memory, NoKeys, Policy, RelayLimits, Router, Scheduler, Section, Service, User,
 };
+use ipc_proto::router::{DEPTH, PLACES};
 use manifest::Process;
 use manifest::settings::{self, Refused, Settings, WALL_MS};
 use serde::Serialize;
@@ -342,9 +343,11 @@ fn router(
     let total = (own.queue_total, "router.queue_total");
     let queue_per_session = at_most("queue_per_session", own.queue_per_session, total.0, total.1);
     let queue_per_user = at_most("queue_per_user", own.queue_per_user, total.0, total.1);
-    // Each turn that waits for a person keeps its runner, and so a slot besides those of running turns.
-    let turns_asking = u32::from(slots).saturating_sub(turns_at_once).min(turns_at_once.saturating_mul(3));
     let turns_per_user = at_most("turns_per_user", own.turns_per_user, turns_at_once, "router.turns_at_once");
+    let turns_delegated = delegated(file, u32::from(slots).saturating_sub(turns_at_once), &agents, problems);
+    // Each turn that waits for a person keeps its runner, and so a slot besides those of running turns.
+    let left = u32::from(slots).saturating_sub(turns_at_once).saturating_sub(turns_delegated);
+    let turns_asking = left.min(turns_at_once.saturating_mul(3));
     Router {
         users,
         agents,
@@ -354,8 +357,24 @@ fn router(
         turns_at_once,
         turns_per_user,
         turns_asking,
+        turns_delegated,
         ..own
     }
+}
+
+/// Places for turns that work on tasks of others; `left` runner slots are free for them. Where an agent delegates there is one for each
+/// depth at least, or a task that is handed on would wait for ever.
+fn delegated(file: &View<'_>, left: u32, agents: &BTreeMap<String, Agent>, problems: &mut Problems) -> u32 {
+    if agents.values().all(|agent| agent.delegates.is_empty()) {
+        return 0;
+    }
+    if left < u32::from(DEPTH) {
+        let host = file.table("host");
+        let what = format!("agents delegate, and {left} slots are left for the turns of their tasks");
+        let valid = format!("`router.turns_at_once` and {DEPTH} more at least");
+        problems.add(host.line("runner_slots"), &host.key("runner_slots"), what, valid);
+    }
+    left.min(u32::try_from(PLACES).unwrap_or(u32::MAX))
 }
 
 /// The search settings for the processes that search memory for others.

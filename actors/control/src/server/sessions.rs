@@ -7,8 +7,8 @@ use ipc_proto::Text;
 use ipc_proto::control::{Answer, Ask, ControlError};
 use ipc_proto::ids::{MessageId, TurnId, UserId, WorkspaceId};
 use ipc_proto::router::{
-    Accepted, Followed, MessageInfo, NamedEvent, Passed, RouterError, SessionInfo, SessionName, SessionView,
-    Steer, Steering, Submission, Typed, WorkspaceInfo, method,
+    Accepted, Followed, MessageInfo, NamedEvent, Node, Passed, RouterError, SessionInfo, SessionName,
+    SessionView, Steer, Steering, Submission, TREE, Typed, WorkspaceInfo, method,
 };
 
 /// The channel that messages of `agentctl` come by.
@@ -43,6 +43,13 @@ impl Caller {
             router.follow(context, scope, turn, from, credit).await
         })
         .await
+    }
+
+    /// A turn and those that work on its tasks.
+    pub(crate) async fn show_tree(&self, turn: TurnId) -> Answer<List<Node, TREE>> {
+        let scope = self.scope();
+        self.router(&method::tree, |router, context| async move { router.tree(context, scope, turn).await })
+            .await
     }
 
     /// Cancels a turn.

@@ -67,6 +67,8 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("oauth_call", call()),
         ("send_file", sending()),
         ("tool_find", memory(Effect::Read, &[])),
+        ("delegate", memory(Effect::Read, &[])),
+        ("collect", memory(Effect::Read, &[])),
         ("network", way_out()),
     ];
     all.extend(browser::capabilities());

@@ -8,8 +8,8 @@ use provenance::{Taint, Trusted};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// The built-in policies that an agent is held to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// The built-in policies that an agent is held to, the strictest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// Asks before anything that was read could act.
     #[default]

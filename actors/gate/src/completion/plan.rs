@@ -57,11 +57,14 @@ pub(crate) fn is_needed(gate: &GateContext, context: &TurnContext) -> bool {
 }
 
 impl Planning {
-    /// Requests the plan, on the record. A message that is not the user's own gives the empty plan.
+    /// Requests the plan, on the record. A message that is not the user's own gives the empty plan; a task has that of the turn which
+    /// handed it out.
     pub(crate) async fn begin(gate: &GateContext, context: &mut TurnContext) -> Result<Self, GateError> {
         let mut planning =
             Self { asked: None, assembly: Assembly::default(), text: String::new(), begun: Instant::now() };
         if context.turn.label.trust > Trust::User {
+            let of_task = context.turn.delegated.as_ref().map(|terms| serde_json::json!(terms.plan).to_string());
+            planning.text = of_task.unwrap_or_default();
             return Ok(planning);
         }
         let mut message = context.turn.content.plain();

@@ -7,7 +7,7 @@ use address::Unfit;
 use ipc_proto::Text;
 use ipc_proto::label::Class;
 use manifest::command::Room;
-use policy::{Call, Verdict};
+use policy::{Call, Decision, Verdict};
 use serde_json::{Map, Value};
 
 /// Checks the room on the disk. While it is low only tools that read begin. Effects that have begun use the reserve.
@@ -32,8 +32,13 @@ pub(crate) fn by_policy(
     let engine = gate.engine();
     let class = context.session.label.class;
     context.session.label.class = class.max(found);
-    let verdict = policy::decide(&engine, &gate.catalogue(), &context.session, &Call { tool, args });
+    let mut verdict = policy::decide(&engine, &gate.catalogue(), &context.session, &Call { tool, args });
     context.session.label.class = class;
+    if let Some(terms) = context.turn.delegated.as_ref().filter(|_| verdict.decision == Decision::Ask) {
+        let chain: Vec<&str> = terms.chain.iter().map(Text::as_str).collect();
+        verdict.reason =
+            format!("{}; {} does it for {}", verdict.reason, context.turn.agent, chain.join(", for "));
+    }
     verdict
 }
 

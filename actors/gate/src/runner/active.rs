@@ -2,6 +2,7 @@
 
 use crate::completion::model_call::{self, ModelCall};
 use crate::completion::plan::Planning;
+use crate::effects::delegation::TasksCall;
 use crate::effects::server_call::ServerCall;
 use crate::runner::progress::EngineProgress;
 use crate::turn::attempt::Attempt;
@@ -18,6 +19,8 @@ pub(crate) struct Active {
     pub(crate) engine_progress: EngineProgress,
     /// The call of a server that is under way.
     pub(crate) server_call: Option<ServerCall>,
+    /// The call under way that waits for tasks.
+    pub(crate) tasks_call: Option<TasksCall>,
     pub(crate) over: bool,
     /// Runs while the turn is under way here.
     pub(crate) _heartbeat: Heartbeat,

@@ -1,6 +1,7 @@
 //! The beginning of an attempt: the turn is claimed, earlier attempts are replayed, and the work is made.
 
 use crate::decision::approval;
+use crate::effects::delegation;
 use crate::effects::result::{self, CallOutput};
 use crate::memory::recall;
 use crate::runner::active::{Active, Stage};
@@ -9,14 +10,16 @@ use crate::state::blocked_on::BlockedOn;
 use crate::state::context::GateContext;
 use crate::state::runners::Replaced;
 use crate::turn::attempt::Attempt;
+use crate::turn::context::TurnContext;
 use crate::turn::events::EventSender;
 use crate::turn::heartbeat::Heartbeat;
 use crate::turn::replay::{self, Replayed};
 use crate::turn::{claim, end, work};
 use ipc_proto::Text;
 use ipc_proto::ids::TurnId;
-use ipc_proto::router::TurnEvent;
+use ipc_proto::router::{Released, TurnEvent};
 use ipc_proto::runner_gate::{Ending, GateError, Work};
+use ipc_proto::tool::ToolResult;
 
 /// Begins an attempt. The work is `None` if an earlier attempt saved the answer: the turn is ended here then.
 pub(crate) async fn begin(
@@ -31,7 +34,10 @@ pub(crate) async fn begin(
     events.send(gate, [TurnEvent::Started { attempt: context.turn.attempt }]).await?;
     let replayed = replay::replay(&gate.catalogue(), &mut context);
     for released in &replayed.unknown {
-        let output = CallOutput::plain(replay::unknown(released));
+        let output = match delegation::calls(&released.call.tool) {
+            true => again(gate, &mut context, released).await,
+            false => CallOutput::plain(replay::unknown(released)),
+        };
         result::accept(gate, &mut context, released, output).await?;
     }
     recall::recall(gate, &mut context, &mut events).await?;
@@ -46,6 +52,7 @@ pub(crate) async fn begin(
         has_asked: false,
         engine_progress,
         server_call: None,
+        tasks_call: None,
         over,
         _heartbeat: heartbeat,
     };
@@ -56,6 +63,13 @@ pub(crate) async fn begin(
     claim::permit_command(gate, &active.attempt.context).await?;
     let work = work_after(gate, &mut active, replayed).await?;
     Ok((active, Some(work)))
+}
+
+/// The result of a call that was handing out a task, or waiting for some. The same task is not handed out twice.
+async fn again(gate: &GateContext, context: &mut TurnContext, released: &Released) -> CallOutput {
+    let effect = delegation::again(gate, context, &released.call).await;
+    let (call, output) = (released.call.id, Text::clip(&effect.output));
+    CallOutput::plain(ToolResult { call, outcome: effect.outcome, output, duration_ms: 0, snapshot: None })
 }
 
 /// The notice of reasoning that was dropped because a turn keeps only so much.

@@ -1,6 +1,7 @@
 //! One runner's connection: an actor that handles its requests one by one. The turn is known from the descriptor; the permitted
 //! requests follow from those before.
 
+use crate::effects::delegation;
 use crate::effects::result::{CallOutput, accept_and_show};
 use crate::effects::run;
 use crate::effects::server_call::{self, Polled};
@@ -202,12 +203,17 @@ impl State {
             Pending::Open(released) => released,
             Pending::Done(result) => return Ok(EffectState::Done(result)),
         };
-        let begun = active.server_call.as_ref().map_or_else(Instant::now, |call| call.begun);
+        let begun = active.server_call.as_ref().map(|call| call.begun);
+        let begun = begun.or(active.tasks_call.as_ref().map(|call| call.begun)).unwrap_or_else(Instant::now);
         let mut replaced = active.attempt.replaced.clone();
         let polled = async {
             if calls_server(&released.call.tool) {
                 let (attempt, under_way) = (&mut active.attempt, &mut active.server_call);
                 return server_call::poll(gate, attempt, under_way, &released.call).await;
+            }
+            if delegation::calls(&released.call.tool) {
+                let (attempt, under_way) = (&mut active.attempt, &mut active.tasks_call);
+                return delegation::poll(gate, attempt, under_way, &released.call).await;
             }
             run::run(gate, &mut active.attempt.context, &released.call, file).await.map(Polled::Done)
         };

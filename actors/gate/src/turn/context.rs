@@ -10,17 +10,18 @@ use ipc_proto::browser::PICTURE;
 use ipc_proto::config::Agent;
 use ipc_proto::content::image_label;
 use ipc_proto::engine::Engine;
-use ipc_proto::ids::CallId;
+use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{IMAGE_TOKENS, Payer, Per, Role, Usage};
-use ipc_proto::router::{Task, Turn, TurnEvent, Unattended};
+use ipc_proto::router::{DEPTH, Task, Terms, Turn, TurnEvent, Unattended};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::TOOLS;
 use ipc_proto::{Blob, Name, Text};
-use policy::{Catalogue, Session};
-use std::collections::{HashSet, VecDeque};
+use policy::{Catalogue, Profile, Session};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use toolset::channel_tools::SEND_FILE;
+use toolset::delegation_tools::{COLLECT, DELEGATE};
 use toolset::server_tools::{MCP_READ, TOOL_FIND};
 
 /// The tool whose output a recalled block counts as.
@@ -55,6 +56,10 @@ pub(crate) struct TurnContext {
     pub(crate) warned: HashSet<Per>,
     /// The images of its message are on the record.
     pub(crate) images_recorded: bool,
+    /// Its tasks, each with the tokens of its job that it may use, until it ends.
+    pub(crate) tasks: HashMap<TurnId, u32>,
+    /// Tokens that its tasks have used.
+    pub(crate) tasks_used: u32,
     /// Pictures that its calls took, each with its type, for a model that sees images.
     pub(crate) pictures: Vec<(CallId, Text<64>, Blob<PICTURE>)>,
 }
@@ -79,11 +84,14 @@ impl TurnContext {
     pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
         // A file goes to a conversation, so there has to be one.
         agent.tools.retain(|tool| turn.by_channel || tool != SEND_FILE);
-        let hidden = if agent.engine.is_none() {
-            give_servers(gate, &turn.agent, &mut agent.tools)
-        } else {
-            Vec::new()
-        };
+        let mut hidden = Vec::new();
+        if agent.engine.is_none() {
+            hidden = give_servers(gate, &turn.agent, &mut agent.tools);
+            give_delegation(&turn, &mut agent);
+        }
+        if let Some(terms) = &turn.delegated {
+            narrow(terms, &mut agent, &mut hidden);
+        }
         let id = turn.session.to_string();
         let mut session = new_session(gate, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
@@ -110,6 +118,8 @@ impl TurnContext {
             patience,
             warned: HashSet::new(),
             images_recorded: false,
+            tasks: HashMap::new(),
+            tasks_used: 0,
             pictures: Vec::new(),
         };
         context.read_history();
@@ -266,9 +276,28 @@ impl TurnContext {
     pub(crate) fn output_left(&self) -> Result<u32, GateError> {
         let most = self.agent.limits.output_tokens;
         let Some(Unattended { tokens: limit, .. }) = self.turn.unattended else { return Ok(most) };
-        match limit.saturating_sub(self.usage.input.saturating_add(self.usage.output)) {
+        match self.tokens_left(limit) {
             0 => Err(GateError::Spent { limit }),
             left => Ok(most.min(left)),
+        }
+    }
+
+    /// The tokens that are left of this limit, without those that its tasks have used or may use.
+    pub(crate) fn tokens_left(&self, limit: u32) -> u32 {
+        let own = self.usage.input.saturating_add(self.usage.output);
+        let tasks = self.tasks.values().fold(self.tasks_used, |sum, tokens| sum.saturating_add(*tokens));
+        limit.saturating_sub(own).saturating_sub(tasks)
+    }
+
+    /// A task was handed out that may use so many tokens of the job's.
+    pub(crate) fn task_began(&mut self, turn: TurnId, tokens: u32) {
+        self.tasks.entry(turn).or_insert(tokens);
+    }
+
+    /// A task has ended, and used this.
+    pub(crate) fn task_ended(&mut self, turn: TurnId, usage: Usage) {
+        if self.tasks.remove(&turn).is_some() {
+            self.tasks_used = self.tasks_used.saturating_add(usage.input.saturating_add(usage.output));
         }
     }
 
@@ -303,6 +332,26 @@ fn give_servers(gate: &GateContext, agent: &Name, tools: &mut Vec<String>) -> Ve
     }
     tools.push(TOOL_FIND.to_owned());
     granted
+}
+
+/// Gives an agent the tools by which it hands tasks to others, where it may, and where the task that it works on may be handed on.
+fn give_delegation(turn: &Turn, agent: &mut Agent) {
+    let depth = turn.delegated.as_ref().map_or(0, Terms::depth);
+    if !agent.delegates.is_empty() && depth < DEPTH && turn.task == Task::Chat {
+        agent.tools.extend([DELEGATE, COLLECT].map(str::to_owned));
+    }
+}
+
+/// Takes from an agent everything beyond the bounds of the task that it works on. Finding tools by words grants none.
+fn narrow(terms: &Terms, agent: &mut Agent, hidden: &mut Vec<String>) {
+    let may = |tool: &String| terms.tools.iter().any(|one| **one == **tool);
+    agent.tools.retain(|tool| tool == TOOL_FIND || may(tool));
+    hidden.retain(may);
+    agent.memory &= terms.tools.iter().any(|tool| tool.as_str() == RECALL_TOOL);
+    agent.network = agent.network.take().filter(|_| terms.network);
+    agent.limits.seconds = agent.limits.seconds.min(u32::from(terms.seconds));
+    let profile = |name: &str| name.parse::<Profile>().unwrap_or_default();
+    agent.profile = profile(&agent.profile).min(profile(&terms.profile)).name().to_owned();
 }
 
 /// A new session of an agent. `user` is the name of its user.

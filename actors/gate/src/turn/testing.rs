@@ -48,11 +48,13 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         files: List::default(),
         by_channel: false,
         unattended: None,
+        delegated: None,
     };
     let agent = Agent {
         model: String::new(),
         prompt: String::new(),
         tools: vec![],
+        delegates: vec![],
         profile: String::new(),
         blocks_own_words: false,
         memory: false,

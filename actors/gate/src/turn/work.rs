@@ -11,6 +11,7 @@ use ipc_proto::router;
 use ipc_proto::runner_gate::{GateError, Work};
 use ipc_proto::tool::{ToolList, ToolSpec};
 use ipc_proto::{List, Name, Text, engine};
+use toolset::delegation_tools::DELEGATE;
 
 /// The work of a runner. `again` calls of the last reply are released once more, and the runner counts them.
 pub(crate) fn work_of(
@@ -65,8 +66,12 @@ fn prompt(gate: &GateContext, context: &TurnContext) -> String {
             servers_of(&context.hidden)
         ),
     };
+    let delegates = match context.agent.tools.iter().any(|tool| tool == DELEGATE) {
+        true => format!(" You may hand tasks to {}.", context.agent.delegates.join(", ")),
+        false => String::new(),
+    };
     format!(
-        "Your name is {agent}, on Cordon {version}.{tools}\n{}\n\n{}\n{}\n",
+        "Your name is {agent}, on Cordon {version}.{tools}{delegates}\n{}\n\n{}\n{}\n",
         context.agent.prompt,
         context.session.canary,
         today::sentence(kit::now_ms(), &gate.settings.time_zone)

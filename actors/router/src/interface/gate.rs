@@ -9,7 +9,9 @@ use ipc_proto::channel::FILE_PIECE;
 use ipc_proto::engine::{STATE, SavedState, Token};
 use ipc_proto::ids::{ApprovalId, CallId, TurnId};
 use ipc_proto::label::Label;
-use ipc_proto::router::{Finished, Input, Obstacle, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent};
+use ipc_proto::router::{
+    Delegation, Finished, Input, Obstacle, STEERING_MESSAGES, SteeringMessage, Turn, TurnEvent,
+};
 use ipc_proto::{Blob, List, Name, Text};
 
 /// A request of the gate: turns, their steps, events and ends, with the port for its answer.
@@ -83,6 +85,12 @@ pub(crate) enum GateRequest {
         from: u64,
         reply: Reply<Blob<FILE_PIECE>>,
     },
+    Delegate {
+        turn: TurnId,
+        call: CallId,
+        delegation: Box<Delegation>,
+        reply: Reply<TurnId>,
+    },
     SendFile {
         turn: TurnId,
         file: Box<NewFile>,
@@ -122,6 +130,9 @@ impl RouterState {
             }
             GateRequest::Inbox { turn, number, from, reply } => {
                 drop(reply.send(self.inbox(turn, number, from)))
+            }
+            GateRequest::Delegate { turn, call, delegation, reply } => {
+                drop(reply.send(self.delegate(turn, call, *delegation)))
             }
             GateRequest::SendFile { turn, file, reply } => drop(reply.send(self.send_file(turn, &file))),
             GateRequest::StoreEngineState { turn, engine, token, state, reply } => {

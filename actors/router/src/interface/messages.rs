@@ -6,8 +6,8 @@ use crate::state::requests::RequeueRequest;
 use ipc_proto::content::TEXT_BOUND;
 use ipc_proto::ids::{MessageId, TurnId, UserId};
 use ipc_proto::router::{
-    Accepted, Followed, MessageInfo, MessageView, Passed, QueueInfo, SessionName, Steer, Steering, Stopped,
-    Submission, Typed,
+    Accepted, Followed, MessageInfo, MessageView, Node, Passed, QueueInfo, SessionName, Steer, Steering,
+    Stopped, Submission, TREE, Typed,
 };
 use ipc_proto::{List, Name, Text};
 
@@ -16,6 +16,7 @@ pub(crate) enum MessageRequest {
     Submit { submission: Box<Submission>, reply: Reply<Accepted> },
     Steer { user: UserId, steer: Box<Steer>, reply: Reply<Steering> },
     Follow { user: Option<UserId>, turn: TurnId, from: u64, credit: u16, reply: Reply<Followed> },
+    Tree { user: Option<UserId>, turn: TurnId, reply: Reply<List<Node, TREE>> },
     Cancel { user: Option<UserId>, turn: TurnId, reply: Reply<()> },
     SendInput { user: Option<UserId>, turn: TurnId, number: u64, piece: Typed, reply: Reply<bool> },
     List { user: Option<UserId>, limit: u16, dead: bool, reply: Reply<List<MessageInfo, 256>> },
@@ -37,6 +38,7 @@ impl RouterState {
             MessageRequest::Follow { user, turn, from, credit, reply } => {
                 self.follow(user, turn, from, credit, reply)
             }
+            MessageRequest::Tree { user, turn, reply } => drop(reply.send(self.tree(user, turn))),
             MessageRequest::Cancel { user, turn, reply } => self.cancel(user, turn, reply),
             MessageRequest::SendInput { user, turn, number, piece, reply } => {
                 drop(reply.send(self.send_input(user, turn, number, piece)))

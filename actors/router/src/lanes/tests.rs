@@ -11,15 +11,15 @@ fn session(n: u8) -> SessionId {
 
 /// The owner, who has no share.
 fn own() -> LaneUser {
-    LaneUser { id: UserId::from_bytes([0; 16]), owner: true }
+    LaneUser { id: UserId::from_bytes([0; 16]), owner: true, depth: 0 }
 }
 
 fn guest(n: u8) -> LaneUser {
-    LaneUser { id: UserId::from_bytes([n; 16]), owner: false }
+    LaneUser { id: UserId::from_bytes([n; 16]), owner: false, depth: 0 }
 }
 
 fn lanes(at_once: usize) -> Lanes {
-    Lanes::new(Bounds { at_once, per_user: at_once.div_ceil(2), asking: 3 * at_once })
+    Lanes::new(Bounds { at_once, per_user: at_once.div_ceil(2), asking: 3 * at_once, delegated: 0 })
 }
 
 fn ready(lanes: &mut Lanes, n: u8, user: LaneUser, seq: i64) {
@@ -222,7 +222,7 @@ fn only_so_many_turns_of_a_user_wait_for_a_person_without_a_place() {
 // Holds B-12.
 #[test]
 fn a_turn_keeps_its_place_where_no_slot_is_left_for_one_that_waits() {
-    let mut lanes = Lanes::new(Bounds { at_once: 1, per_user: 1, asking: 0 });
+    let mut lanes = Lanes::new(Bounds { at_once: 1, per_user: 1, asking: 0, delegated: 0 });
     ready(&mut lanes, 1, own(), 1);
     ready(&mut lanes, 2, own(), 2);
     assert_eq!(lanes.next(|_| true), Some(1));
@@ -271,7 +271,7 @@ proptest! {
         events in prop::collection::vec(event(), 0..200),
         (at_once, per_user, asking) in (1usize..5, 1usize..4, 0usize..5),
     ) {
-        let mut lanes = Lanes::new(Bounds { at_once, per_user, asking });
+        let mut lanes = Lanes::new(Bounds { at_once, per_user, asking, delegated: 0 });
         let (mut sessions, mut running) = (HashMap::new(), Vec::<i64>::new());
         let picked = |running: &[i64], n: usize| running.get(n % running.len().max(1)).copied();
         for (seq, event) in (1..).zip(events) {
@@ -330,7 +330,7 @@ proptest! {
 // Holds B-12.
 #[test]
 fn the_owner_starts_beside_guests_who_went_on_after_an_answer() {
-    let mut lanes = Lanes::new(Bounds { at_once: 2, per_user: 2, asking: 1 });
+    let mut lanes = Lanes::new(Bounds { at_once: 2, per_user: 2, asking: 1, delegated: 0 });
     ready(&mut lanes, 1, guest(1), 1);
     ready(&mut lanes, 2, guest(2), 2);
     assert_eq!(lanes.next(|_| true), Some(1));

@@ -152,9 +152,16 @@ impl RouterState {
         self.effects.push(Effect::Kill(turn));
     }
 
-    /// The user of a lane, with the rights of that user.
-    pub(crate) fn lane_user(&self, user: UserId) -> LaneUser {
-        LaneUser { id: user, owner: self.is_owner(user) }
+    /// The user of a message's lane, with the rights of that user. A task whose depth cannot be read counts as one at the top.
+    pub(crate) fn lane_user(&self, head: &Head) -> LaneUser {
+        let depth = match self.delegation(head) {
+            Ok(task) => task.map_or(0, |task| task.terms.depth()),
+            Err(fault) => {
+                tracing::error!(%fault, "the depth of a task cannot be read");
+                1
+            }
+        };
+        LaneUser { id: head.user, owner: self.is_owner(head.user), depth }
     }
 
     /// Returns true for the host's owners.
@@ -226,5 +233,6 @@ fn bounds(config: &config::Router) -> Bounds {
         at_once: number(config.turns_at_once),
         per_user: number(config.turns_per_user),
         asking: number(config.turns_asking),
+        delegated: number(config.turns_delegated),
     }
 }

@@ -100,6 +100,16 @@ CREATE TABLE fires (
     conversation TEXT              -- JSON
 ) STRICT;
 
+-- Tasks that turns handed to agents, and the bounds of the turns that work on them.
+CREATE TABLE delegations (
+    message INTEGER PRIMARY KEY,
+    parent BLOB NOT NULL,          -- the turn that handed it out
+    root INTEGER NOT NULL,         -- the message at the top of the tree
+    label TEXT NOT NULL,           -- of the task, JSON
+    terms TEXT NOT NULL            -- JSON
+) STRICT;
+CREATE INDEX delegations_parent ON delegations (parent);
+
 -- How each turn ended, the answer included.
 CREATE TABLE outbox (
     message INTEGER PRIMARY KEY,

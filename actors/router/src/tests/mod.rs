@@ -11,6 +11,7 @@ mod channels;
 mod chaos;
 mod crash;
 mod dead_letters;
+mod delegating;
 mod engines;
 mod following;
 mod granting;
@@ -66,6 +67,7 @@ pub(crate) fn config() -> config::Router {
         model: "offline/reader".into(),
         prompt: String::new(),
         tools: vec!["read".into()],
+        delegates: vec![],
         profile: "paranoid".into(),
         blocks_own_words: false,
         memory: false,
@@ -83,6 +85,7 @@ pub(crate) fn config() -> config::Router {
         queue_per_user: 64,
         turns_per_user: 2,
         turns_asking: 9,
+        turns_delegated: 4,
         queue_total: 16,
         turns_at_once: 3,
         channels: BTreeMap::new(),

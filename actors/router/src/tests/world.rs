@@ -395,6 +395,11 @@ impl World {
         *self.trace(message).last().unwrap()
     }
 
+    /// The state of a turn's message.
+    pub(crate) fn state_of_turn(&mut self, turn: TurnId) -> MessageState {
+        self.act(|router| router.store.message_of(turn)).unwrap().unwrap().state
+    }
+
     /// The events on the record that end a turn.
     pub(crate) fn ends_on_record(&self, turn: TurnId) -> Vec<Action> {
         let ends = [

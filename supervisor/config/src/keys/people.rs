@@ -79,6 +79,14 @@ pub(super) const KEYS: &[Key] = &[
                 Debian's package `chromium-headless-shell` and mode system or user.",
     },
     Key {
+        path: "agent.NAME.delegates",
+        kind: Kind::List { of: &Kind::Text(&NAME), max: 16 },
+        preset: Preset::List(&[]),
+        seen_by: &[Router, Gate],
+        means: "The agents that it may hand tasks to, by the tools `delegate` and `collect`. Each works in a turn of its own, with \
+                the tools, hosts, profile and time that both agents have. A task is handed on at most twice.",
+    },
+    Key {
         path: "agent.NAME.own_words",
         kind: Kind::Word(&["flag", "block"]),
         preset: Preset::Text("flag"),
