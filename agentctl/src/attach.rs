@@ -104,7 +104,7 @@ impl Directory {
 ///
 /// # Errors
 /// Not a directory, not the caller's, too many attached, or the host is away.
-async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
+pub(crate) async fn attach(app: &App, directory: &Path) -> Result<WorkspaceId, Failure> {
     let opened = open_directory(directory)?;
     // A service sees the host's folders through mounts of its own, and a directory is mounted from where it was opened.
     let there = std::fs::File::open("/proc/self/ns/mnt").ok();

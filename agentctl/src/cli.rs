@@ -2,8 +2,8 @@
 
 use crate::arguments::text;
 use crate::commands::{
-    agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events, hook,
-    inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report, run,
+    acp, agents, alerts, approvals, audit, backup, channel, chat, config, cred, curator, doctor, events,
+    hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report, run,
     sandbox, scan, schedule, session, setup, steer, tree, tunnel, user, web, workspace,
 };
 use crate::failure::USAGE;
@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Stop(queue::Stop),
     /// Talk to an agent
     Chat(chat::Chat),
+    /// Serve agents to an editor by the Agent Client Protocol, over standard input and output
+    Acp(acp::Acp),
     /// Send a message into a running turn
     Steer(steer::Steer),
     /// Show a turn and those that work on its tasks

@@ -1,5 +1,6 @@
 //! The commands, a module each. `rows` and `statistics` serve several of them.
 
+pub(crate) mod acp;
 pub(crate) mod agents;
 pub(crate) mod alerts;
 pub(crate) mod approvals;

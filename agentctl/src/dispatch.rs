@@ -3,10 +3,10 @@
 use crate::app::{App, Outcome};
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor, events,
-    hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam, report,
-    restart, rows, run, sandbox, scan, schedule, session, setup, status, steer, tree, tunnel, user, web,
-    workspace,
+    acp, agents, alerts, approvals, attest, audit, backup, channel, chat, config, cred, curator, doctor,
+    events, hook, inspect, key, logs, mcp, memory, message, model, net, pairing, policy, queue, redteam,
+    report, restart, rows, run, sandbox, scan, schedule, session, setup, status, steer, tree, tunnel, user,
+    web, workspace,
 };
 use agents::Agent;
 use clap::CommandFactory;
@@ -35,6 +35,7 @@ pub(crate) async fn run(app: &App, command: Command) -> Outcome {
         Command::Resume(which) => queue::pause(app, which, false).await,
         Command::Stop(what) => queue::stop(app, what).await,
         Command::Chat(arguments) => chat::chat(app, arguments).await,
+        Command::Acp(arguments) => acp::serve(app, arguments).await,
         Command::Steer(arguments) => steer::steer(app, arguments).await,
         Command::Tree(arguments) => tree::tree(app, arguments).await,
         Command::Session(Session::List) => session::list(app).await,

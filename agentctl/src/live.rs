@@ -1,8 +1,6 @@
 //! A reply as it streams: printed at once, and collected for the document at the end.
-//!
-//! Events may be missing after a restart (the router's ring is bounded), so at the end the whole answer from the outbox
-//! decides which part is still to be printed.
 
+use crate::answer_text::AnswerText;
 use crate::in_place::InPlace;
 use crate::out::Out;
 use crate::turn::Ended;
@@ -36,10 +34,7 @@ struct Asked {
 /// A reply as it comes.
 pub(crate) struct Live {
     out: Out,
-    /// All text that stands.
-    all: String,
-    /// Where the text since the last tool call or start begins in it.
-    mark: usize,
+    text: AnswerText,
     /// The cursor is not at the beginning of a line.
     mid_line: bool,
     /// Breaks the text between words.
@@ -56,8 +51,7 @@ impl Live {
     pub(crate) fn new(out: Out) -> Self {
         Self {
             out,
-            all: String::new(),
-            mark: 0,
+            text: AnswerText::default(),
             mid_line: false,
             flow: Flow::new(wrap::columns(io::stdout())),
             running: InPlace::new(out.json),
@@ -76,20 +70,19 @@ impl Live {
             TurnEvent::Started { attempt } => {
                 if *attempt > 1 {
                     // The unfinished text of an earlier attempt is not part of the answer.
-                    self.all.truncate(self.mark);
+                    self.text.begin_again();
                     self.remark(&format!("(attempt {attempt})"))?;
                 }
-                self.mark = self.all.len();
+                self.text.settle();
             }
             TurnEvent::Text(text) => self.say(text)?,
             TurnEvent::Again => {
-                if self.all.len() > self.mark {
-                    self.all.truncate(self.mark);
+                if self.text.begin_again() {
                     self.remark("(the reply begins again)")?;
                 }
             }
             TurnEvent::ToolStart { call, tool, args, refused, record } => {
-                self.mark = self.all.len();
+                self.text.settle();
                 let verdict = refused.as_ref().map_or(String::new(), |why| format!(" refused: {why}"));
                 let line = tool_line::sentence(tool, args);
                 self.remark(&format!("  - {line}{verdict} [record {record}]"))?;
@@ -173,7 +166,7 @@ impl Live {
     }
 
     fn say(&mut self, text: &str) -> io::Result<()> {
-        self.all.push_str(text);
+        self.text.push(text);
         if !self.out.json && !text.is_empty() {
             self.running.clear();
             self.out.piece(&self.flow.push(text))?;
@@ -207,7 +200,7 @@ impl Live {
             return Ok(());
         }
         self.running.clear();
-        let rest = unprinted(&self.all, self.mark, &ended.finished.text).to_owned();
+        let rest = self.text.rest(&ended.finished.text).to_owned();
         if rest.len() == ended.finished.text.len() && !rest.is_empty() {
             self.end_line()?;
         }
@@ -249,7 +242,7 @@ impl Live {
 }
 
 /// How a question ended, and if the call was run.
-fn answer(state: State, note: &str) -> String {
+pub(crate) fn answer(state: State, note: &str) -> String {
     match state {
         State::Approved if note.is_empty() || note == "approved" => "approved".to_owned(),
         State::Approved => format!("approved, but not run: {note}"),
@@ -285,19 +278,9 @@ fn call(call: &Call) -> Value {
     })
 }
 
-/// The part of `answer` that was not printed yet: all of it, the rest of it, or nothing.
-fn unprinted<'a>(printed: &str, mark: usize, answer: &'a str) -> &'a str {
-    let latest = printed.get(mark..).unwrap_or_default();
-    if printed.ends_with(answer) || latest.trim() == answer.trim() || printed.trim() == answer.trim() {
-        return "";
-    }
-    let rest = [latest, printed].into_iter().filter(|part| !part.is_empty());
-    rest.filter_map(|part| answer.strip_prefix(part)).next().unwrap_or(answer)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{State, answer, unprinted};
+    use super::{State, answer};
 
     #[test]
     fn the_end_of_a_question_says_that_the_call_was_not_run() {
@@ -313,23 +296,6 @@ mod tests {
             (State::Approved, "the policies changed", "approved, but not run: the policies changed"),
         ] {
             assert_eq!(answer(state, note), said);
-        }
-    }
-
-    #[test]
-    fn only_the_unprinted_part_of_an_answer_is_printed_at_the_end() {
-        for (printed, mark, answer, rest) in [
-            ("all of it", 0, "all of it", ""),
-            ("let me look\nall of it", 12, "all of it", ""),
-            ("all of it\n", 0, "all of it", ""),
-            ("all ", 0, "all of it", "of it"),
-            ("let me look\nall ", 12, "all of it", "of it"),
-            ("let me look\nall ", 12, "let me look\nall of it", "of it"),
-            ("", 0, "all of it", "all of it"),
-            ("something else", 0, "all of it", "all of it"),
-            ("a half answer", 0, "", ""),
-        ] {
-            assert_eq!(unprinted(printed, mark, answer), rest, "{printed:?} {answer:?}");
         }
     }
 }

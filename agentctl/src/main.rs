@@ -6,6 +6,7 @@
 //! Modules depend downwards: texts, failures and output at the bottom; then the connection, the host's state and a turn;
 //! then `commands`, a module each; then the grammar in `cli`, and `dispatch` on top.
 
+mod answer_text;
 mod app;
 mod approval;
 mod approval_card;
@@ -22,6 +23,7 @@ mod form;
 mod host;
 mod in_place;
 mod interrupt;
+mod json_lines;
 mod kernel;
 mod link;
 mod live;

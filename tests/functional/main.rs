@@ -1,6 +1,7 @@
 //! Functional: what a person asks for happens, through real processes.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on fails")]
 
+mod acp;
 mod alerts;
 mod approvals;
 mod asking;

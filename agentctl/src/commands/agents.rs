@@ -63,7 +63,11 @@ pub(crate) async fn agent(app: &App, name: Name) -> Outcome {
     Ok(app.out.facts(json!({ "agent": view::agent(agent) }), &facts)?)
 }
 
-async fn all(app: &App) -> Result<Vec<AgentInfo>, Failure> {
+/// Every agent of the host.
+///
+/// # Errors
+/// Control's own, such as that a guest may not list them.
+pub(crate) async fn all(app: &App) -> Result<Vec<AgentInfo>, Failure> {
     Ok(app.link.ask(&method::agents, async |c, cx| c.agents(cx).await).await?.into_vec())
 }
 

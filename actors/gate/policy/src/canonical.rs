@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 /// The canonical action as JSON, and its SHA-256. `args` are all arguments, `target` the address that was judged,
-/// `version` that of the policies, `nonce` what makes two like questions two, `expires_ms` unix ms.
+/// `version` that of the policies, `nonce` what makes two like questions two, `expires_ms` unix ms. `irreversible` is as in
+/// [`crate::Verdict`].
 #[must_use]
 pub fn canonical(
     tool: &str,
     args: &Map<String, Value>,
-    target: Option<&str>,
+    (target, irreversible): (Option<&str>, bool),
     label: &Label,
     version: &str,
     nonce: &str,
@@ -20,7 +21,7 @@ pub fn canonical(
 ) -> (String, [u8; 32]) {
     let action = json!({
         "tool": tool, "args": args, "target": target, "label": label, "policy": version, "nonce": nonce,
-        "expires_ms": expires_ms,
+        "expires_ms": expires_ms, "irreversible": irreversible,
     });
     let text = sorted(&action).to_string();
     let hash = Sha256::digest(text.as_bytes()).into();
@@ -65,21 +66,22 @@ mod tests {
         let args = map(json!({"to": "a", "body": {"z": 1, "a": [2, {"y": 0, "b": 1}]}}));
         let other = map(json!({"body": {"a": [2, {"b": 1, "y": 0}], "z": 1}, "to": "a"}));
         let label = Label::bottom();
-        let (text, hash) = canonical("send", &args, None, &label, "v", "n", 5);
-        assert_eq!(canonical("send", &other, None, &label, "v", "n", 5), (text.clone(), hash));
+        let (text, hash) = canonical("send", &args, (None, false), &label, "v", "n", 5);
+        assert_eq!(canonical("send", &other, (None, false), &label, "v", "n", 5), (text.clone(), hash));
         assert!(
             text.starts_with(r#"{"args":{"body":{"a":[2,{"b":1,"y":0}],"z":1},"to":"a"},"expires_ms":5,"#),
             "{text}"
         );
         let changed = map(json!({"to": "b"}));
         let others = [
-            canonical("sent", &args, None, &label, "v", "n", 5),
-            canonical("send", &changed, None, &label, "v", "n", 5),
-            canonical("send", &args, Some("t"), &label, "v", "n", 5),
-            canonical("send", &args, None, &Label::default(), "v", "n", 5),
-            canonical("send", &args, None, &label, "w", "n", 5),
-            canonical("send", &args, None, &label, "v", "m", 5),
-            canonical("send", &args, None, &label, "v", "n", 6),
+            canonical("sent", &args, (None, false), &label, "v", "n", 5),
+            canonical("send", &changed, (None, false), &label, "v", "n", 5),
+            canonical("send", &args, (Some("t"), false), &label, "v", "n", 5),
+            canonical("send", &args, (None, true), &label, "v", "n", 5),
+            canonical("send", &args, (None, false), &Label::default(), "v", "n", 5),
+            canonical("send", &args, (None, false), &label, "w", "n", 5),
+            canonical("send", &args, (None, false), &label, "v", "m", 5),
+            canonical("send", &args, (None, false), &label, "v", "n", 6),
         ];
         assert!(others.iter().all(|(_, other)| *other != hash));
     }

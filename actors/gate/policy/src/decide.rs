@@ -38,6 +38,7 @@ pub fn decide(engine: &Engine, catalogue: &Catalogue, session: &Session, call: &
         grantable: asks && judged.grantable,
         owner_only: asks && notes.iter().any(|note| note.owner_only),
         declassifies: asks && notes.iter().any(|note| note.declassifies),
+        irreversible: facts.is_final(),
         scope: facts.scope,
         target: facts.target.url(),
         handling: Handling::of(&facts.capability),

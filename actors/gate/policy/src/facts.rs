@@ -6,12 +6,19 @@ use crate::{Call, Catalogue, Session, canonical, reach, routine};
 use address::{host_matches, may_go};
 use ipc_proto::capability::{Access, Capability, Effect, Env, NetworkMode, Sandbox};
 use ipc_proto::web::Rule;
+use provenance::command::Command;
 use provenance::{Fact, Kind, judge};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// The tools that store what later sessions believe.
 const MEMORY: [&str; 2] = ["memory_write", "memory_revise"];
+/// Programs that read, print, or make a file, whatever they are told: none removes one, and none runs another program or a script.
+const MILD: [&str; 31] = [
+    "basename", "cat", "cd", "cmp", "cut", "date", "df", "diff", "dirname", "du", "echo", "false", "file",
+    "grep", "head", "ls", "mkdir", "nl", "printf", "pwd", "realpath", "seq", "sha256sum", "sleep", "stat",
+    "tail", "test", "touch", "tr", "true", "wc",
+];
 /// The path that is shown for a path that was refused before it could be parsed.
 const UNREAD: &str = "a path that cannot be read in one way";
 
@@ -105,6 +112,23 @@ impl Facts {
     /// Returns whether trusted texts vouch for every relevant argument and every link.
     pub(crate) fn vouched(&self) -> bool {
         self.args.iter().all(|fact| fact.vouched)
+    }
+
+    /// Returns whether its effect cannot be taken back: it says so, moves money, destroys, leaves the host, or nobody can tell. A
+    /// change of a file can be.
+    pub(crate) fn is_final(&self) -> bool {
+        let command = self.target.command.as_ref();
+        let mild = |command: &Command| {
+            !command.programs.is_empty() && command.programs.iter().all(|it| MILD.contains(&it.as_str()))
+        };
+        self.irreversible
+            || self.effect >= Effect::Pay
+            || self.egress
+            || self.opaque
+            || self.danger
+            || !self.declared
+            || !self.understood
+            || command.is_some_and(|command| !mild(command))
     }
 
     /// The names of the arguments that nobody vouches for.

@@ -41,6 +41,8 @@ pub struct Verdict {
     pub owner_only: bool,
     /// An approval lets data go to a sink that its label keeps it from.
     pub declassifies: bool,
+    /// Its effect cannot be taken back, moves money or destroys, or nobody can tell.
+    pub irreversible: bool,
     /// SHA-256 of the tool and its security-relevant arguments: what a grant covers.
     pub scope: [u8; 32],
     /// Where a fetch and its redirects may go; `None` for a tool that reaches no network.

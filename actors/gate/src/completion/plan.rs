@@ -63,7 +63,8 @@ impl Planning {
         let mut planning =
             Self { asked: None, assembly: Assembly::default(), text: String::new(), begun: Instant::now() };
         if context.turn.label.trust > Trust::User {
-            let of_task = context.turn.delegated.as_ref().map(|terms| serde_json::json!(terms.plan).to_string());
+            let of_task =
+                context.turn.delegated.as_ref().map(|terms| serde_json::json!(terms.plan).to_string());
             planning.text = of_task.unwrap_or_default();
             return Ok(planning);
         }

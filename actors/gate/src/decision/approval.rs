@@ -203,7 +203,7 @@ fn still_holds(
     verdict::has_room(gate, &released.call.tool).map_err(|refusal| refusal.to_string())?;
     let same = args_of(&released.call).is_some_and(|args| {
         let verdict = verdict::by_policy(gate, context, &released.call.tool, &args, Class::Public);
-        let target = verdict.target.as_deref();
+        let target = (verdict.target.as_deref(), verdict.irreversible);
         // An earlier call of unknown outcome may have raised the label since; a call that is denied by now is not run.
         verdict.decision != Decision::Deny
             && canonical(question.id, &released.call, &args, target, &released.why).1 == question.hash

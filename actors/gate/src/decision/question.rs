@@ -28,7 +28,8 @@ pub(crate) fn question(
     verdict: &Verdict,
     why: &Why,
 ) -> Option<Question> {
-    let asked = plain(gate, id, call, args, (verdict.target.as_deref(), &verdict.reason), why)?;
+    let (target, reason) = (verdict.target.as_deref(), verdict.reason.as_str());
+    let asked = asked(gate, id, call, args, (target, verdict.irreversible, reason), why)?;
     Some(Question {
         scope: verdict.scope,
         declassifies: verdict.declassifies,
@@ -38,16 +39,27 @@ pub(crate) fn question(
     })
 }
 
-/// The same where no policy asks: the answer grants and declassifies nothing.
+/// The same where no policy asks: the answer grants and declassifies nothing. What the person says cannot be taken back.
 pub(crate) fn plain(
     gate: &GateContext,
     id: ApprovalId,
     call: &ToolCall,
     args: &Map<String, Value>,
-    (target, reason): (Option<&str>, &str),
+    reason: &str,
     why: &Why,
 ) -> Option<Question> {
-    let (action, hash) = canonical(id, call, args, target, why);
+    asked(gate, id, call, args, (None, true, reason), why)
+}
+
+fn asked(
+    gate: &GateContext,
+    id: ApprovalId,
+    call: &ToolCall,
+    args: &Map<String, Value>,
+    (target, irreversible, reason): (Option<&str>, bool, &str),
+    why: &Why,
+) -> Option<Question> {
+    let (action, hash) = canonical(id, call, args, (target, irreversible), why);
     let preview = policy::preview(&gate.catalogue(), &Call { tool: &call.tool, args });
     Some(Question {
         id,
@@ -71,7 +83,7 @@ pub(crate) fn canonical(
     id: ApprovalId,
     call: &ToolCall,
     args: &Map<String, Value>,
-    target: Option<&str>,
+    target: (Option<&str>, bool),
     why: &Why,
 ) -> (String, [u8; 32]) {
     policy::canonical(&call.tool, args, target, &why.label, &why.version, &id.to_string(), why.expires_ms)

@@ -197,7 +197,7 @@ fn question_of(
         Ask::Page { .. } => "open the address yourself, if you trust it; nothing opens it for you",
     };
     let reason = format!("the MCP server {server} asks you, not Cordon and not your agent; {next}");
-    question::plain(gate, id, &call, &args, (None, &reason), &why)
+    question::plain(gate, id, &call, &args, &reason, &why)
 }
 
 /// The arguments that the person is shown, and agrees to.

@@ -1,6 +1,7 @@
 //! The lines of an MCP client for the SDK's server. A line that is no message gets its error here, as does a request before
 //! the greeting; the SDK receives the other lines. No input of a client may end the server.
 
+use crate::json_lines::{self, LINE, TooLong};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use memory_tools::read_message;
@@ -12,46 +13,13 @@ use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use std::io;
 use tokio::io::{AsyncRead, AsyncWrite, Empty, empty};
-use tokio_util::bytes::{Bytes, BytesMut};
-use tokio_util::codec::{AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, FramedRead};
 
-/// Bytes of one message of a client; a longer one is refused unread.
-const LINE: usize = 8 << 20;
 /// The error for a request before the greeting, as open-mem answers it.
 const NOT_GREETED: ErrorCode = ErrorCode(-32002);
 
-/// A line over the bound; it is skipped to its end.
-struct TooLong;
-
-/// A decoder of lines: one that is too long does not affect those after it.
-struct Split(AnyDelimiterCodec);
-
-impl Decoder for Split {
-    type Item = Result<Bytes, TooLong>;
-    type Error = io::Error;
-
-    fn decode(&mut self, bytes: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-        decoded(self.0.decode(bytes))
-    }
-
-    fn decode_eof(&mut self, bytes: &mut BytesMut) -> io::Result<Option<Self::Item>> {
-        decoded(self.0.decode_eof(bytes))
-    }
-}
-
-fn decoded(
-    line: Result<Option<Bytes>, AnyDelimiterCodecError>,
-) -> io::Result<Option<Result<Bytes, TooLong>>> {
-    match line {
-        Ok(line) => Ok(line.map(Ok)),
-        Err(AnyDelimiterCodecError::MaxChunkLengthExceeded) => Ok(Some(Err(TooLong))),
-        Err(AnyDelimiterCodecError::Io(error)) => Err(error),
-    }
-}
-
 /// A client at the other end of two pipes.
 pub(super) struct Lines<R, W: AsyncWrite> {
-    input: FramedRead<R, Split>,
+    input: json_lines::Lines<R>,
     output: AsyncRwTransport<RoleServer, Empty, W>,
     /// A refusal that is being written. It stays here if the future that reads a message is dropped.
     refusal: Option<BoxFuture<'static, io::Result<()>>>,
@@ -62,9 +30,8 @@ pub(super) struct Lines<R, W: AsyncWrite> {
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
     pub(super) fn new(input: R, output: W) -> Self {
-        let lines = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), LINE);
         Self {
-            input: FramedRead::new(input, Split(lines)),
+            input: json_lines::lines(input),
             output: AsyncRwTransport::new_server(empty(), output),
             refusal: None,
             greeted: false,

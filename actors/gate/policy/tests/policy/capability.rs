@@ -343,6 +343,42 @@ fn irreversible_is_what_the_effect_says_unless_declared() {
     assert_eq!(decide(of(Effect::Delete, Some(false))), Allow);
 }
 
+// Holds P5-75.
+#[test]
+fn what_cannot_be_taken_back_or_judged_is_marked_in_a_verdict() {
+    let declared =
+        |effect, irreversible| verdict(Capability { irreversible, ..does(effect) }, json!({"to": "x"}));
+    for (effect, irreversible, marked) in [
+        (Effect::Write, None, false),
+        (Effect::Write, Some(true), true),
+        (Effect::Send, None, true),
+        (Effect::Pay, Some(false), true),
+        (Effect::Delete, Some(false), true),
+    ] {
+        assert_eq!(declared(effect, irreversible).irreversible, marked, "{effect:?} {irreversible:?}");
+    }
+    for (tool, args, marked) in [
+        ("write", json!({"path": "a.md", "content": "x"}), false),
+        ("write", json!({"path": ".ssh/authorized_keys", "content": "x"}), true),
+        ("bash", json!({"command": "cat a.md | wc -l >> b.md"}), false),
+        ("bash", json!({"command": "sh build.sh"}), true),
+        ("bash", json!({"command": "./cat a.md"}), true),
+        ("bash", json!({"command": "> a.md"}), true),
+        ("bash", json!({"command": "/bin/rm a.md"}), true),
+        ("bash", json!({"command": "rm -rf ."}), true),
+        ("bash", json!({"command": "$TOOL a.md"}), true),
+        ("web_fetch", json!({"url": "https://example.com/?q=all"}), true),
+        ("memory_delete", json!({"id": "x"}), true),
+        ("unheard_of", json!({}), true),
+    ] {
+        assert_eq!(
+            World::new(Profile::PowerUser).verdict(tool, args.clone()).irreversible,
+            marked,
+            "{tool} {args}"
+        );
+    }
+}
+
 // Holds B-52.
 #[test]
 fn a_capability_that_makes_no_sense_is_refused_with_its_field() {
