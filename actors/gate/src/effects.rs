@@ -2,6 +2,7 @@
 
 mod browser_call;
 mod fetch;
+mod job_call;
 mod memory_changes;
 mod memory_reads;
 mod outcome;

@@ -5,6 +5,7 @@ pub mod browser_tools;
 pub mod channel_tools;
 pub mod host_tools;
 pub mod jail_tools;
+pub mod schedule_tools;
 pub mod server_tools;
 pub mod service_tools;
 pub mod spec;
@@ -22,6 +23,7 @@ pub fn specs() -> Vec<ToolSpec> {
     all.extend(service_tools::specs());
     all.extend(channel_tools::specs());
     all.extend(browser_tools::specs());
+    all.extend(schedule_tools::specs());
     all
 }
 

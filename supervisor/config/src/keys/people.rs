@@ -79,6 +79,14 @@ pub(super) const KEYS: &[Key] = &[
                 Debian's package `chromium-headless-shell` and mode system or user.",
     },
     Key {
+        path: "agent.NAME.schedule",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Router, Gate],
+        means: "True if the agent also has the `scheduler_*` tools, by which it proposes jobs of its own; a person approves each. They \
+                need `scheduler.enabled` and another profile than `paranoid`, which starts nothing by itself.",
+    },
+    Key {
         path: "agent.NAME.own_words",
         kind: Kind::Word(&["flag", "block"]),
         preset: Preset::Text("flag"),
