@@ -1,6 +1,7 @@
 //! Scheduler keeps people's jobs and submits the message of each at its times, once for each. It sees no answer.
 
 use crate::ids::{JobId, MessageId, SessionName, UserId};
+use crate::label::Class;
 use crate::router::{RouterError, Target};
 use crate::service::service;
 use crate::{List, Name, Text};
@@ -12,6 +13,8 @@ pub const JOBS: usize = 256;
 pub const JOBS_PER_USER: usize = 64;
 /// Bytes of a job's message.
 pub const PROMPT: usize = 16 * 1024;
+/// Bytes of the message of a job that an agent proposes: a person reads it whole before they approve it.
+pub const PROPOSED: usize = 2 * 1024;
 /// Bytes of a cron expression, and of a time.
 pub const EXPRESSION: usize = 128;
 /// The least time between two fires of a job, seconds.
@@ -45,6 +48,18 @@ service! {
         /// Fires of one job or of all, latest first.
         [idempotent, 512, 10]
         async fn history(by: Person, job: Option<JobName>) -> Result<List<FireInfo, 256>, SchedulerError>;
+        /// Checks a job that an agent proposes, before a person is asked; nothing is kept.
+        [idempotent, 64, 15]
+        async fn check_proposed(by: Proposer, job: NewJob) -> Result<Box<Proposal>, SchedulerError>;
+        /// Adds a job that an agent proposed and a person approved, as `add` does.
+        [idempotent, 64, 30]
+        async fn add_proposed(by: Proposer, id: JobId, job: NewJob) -> Result<Box<JobView>, SchedulerError>;
+        /// The jobs that this agent proposed and that are there, those that fire next first.
+        [idempotent, 512, 10]
+        async fn proposed(by: Proposer) -> Result<ProposedJobs, SchedulerError>;
+        /// Removes one of them; durable and on the record when it returns.
+        [once, 4, 30]
+        async fn remove_proposed(by: Proposer, job: JobName) -> Result<JobInfo, SchedulerError>;
     }
 }
 
@@ -65,6 +80,43 @@ impl Person {
     pub fn scope(&self) -> Option<UserId> {
         (!self.all).then_some(self.id)
     }
+}
+
+/// The agent that proposes jobs, in a session of a user whose they become.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposer {
+    /// The user.
+    pub user: UserId,
+    /// The user's name.
+    pub user_name: Name,
+    /// The agent.
+    pub agent: Name,
+    /// The class of what the agent has read: the message of a job may tell it.
+    pub class: Class,
+}
+
+/// A job as a person is asked about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proposal {
+    /// When it fires, in words.
+    pub words: Text<256>,
+    /// The zone.
+    pub zone: Text<64>,
+    /// Its first times.
+    pub next: List<Moment, 3>,
+    /// The session that its messages go to.
+    pub session: SessionName,
+    /// Where its answers are sent.
+    pub to: Option<Target>,
+}
+
+/// The jobs of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedJobs {
+    /// Each with its message.
+    pub jobs: List<(JobInfo, Text<PROPOSED>), JOBS_PER_USER>,
+    /// The highest class of their messages.
+    pub class: Class,
 }
 
 /// A job as a person names it: by its id, or by the name that it has among their own.
@@ -195,6 +247,8 @@ pub struct JobView {
     pub missed: Missed,
     /// A person is asked about calls that need it.
     pub asks: bool,
+    /// Its agent proposed it, and a person approved it.
+    pub proposed: bool,
     /// The most tokens of one fire.
     pub tokens: u32,
     /// When it was added, unix ms.
@@ -264,6 +318,9 @@ pub enum SchedulerError {
     /// No such job of this user.
     #[error("no such job of yours; `agentctl schedule list` shows them")]
     NoJob,
+    /// The agent proposed no such job.
+    #[error("you have added no job of this name for this person; scheduler_list shows those that you have")]
+    NotProposed,
     /// The expression cannot be read, or names no time.
     #[error(
         "the cron expression is wrong: {0}; it has five fields, such as `30 8 * * 1-5`: minute, hour, day, month, weekday"

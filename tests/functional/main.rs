@@ -34,6 +34,7 @@ mod models;
 mod operations;
 mod own_words;
 mod platform_files;
+mod proposals;
 mod providers;
 mod queue;
 mod reminded;

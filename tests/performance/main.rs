@@ -15,6 +15,7 @@ mod gateway;
 mod healing;
 mod idle;
 mod jailed;
+mod jobs;
 mod judging;
 mod launch;
 mod litellm;
@@ -50,6 +51,7 @@ const SETS: &[Set] = &[
     ("turn", turn::measure),
     ("channels", channels::measure),
     ("healing", healing::measure),
+    ("jobs", jobs::measure),
     ("finding", finding::measure),
     ("remembering", remembering::measure),
     ("gateway", gateway::measure),

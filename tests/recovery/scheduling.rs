@@ -1,6 +1,6 @@
 //! Jobs whose times come while processes die: each time is one message, whoever is killed around it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tests::{Clock, Host, Setup, kill, text};
@@ -163,4 +163,36 @@ fn times_that_come_while_the_host_is_down_are_made_up_for_once() {
     let states: Vec<String> = fires(&host).iter().map(|fire| text(fire, "state")).collect();
     assert_eq!(states, ["answered", "missed", "missed", "missed", "missed", "missed"]);
     assert_eq!(host.messages_by("schedule").len(), 1);
+}
+
+// Holds P12-46.
+#[test]
+fn an_approved_proposal_is_one_job_whoever_dies_meanwhile() {
+    let config = format!(
+        "{ON}[agent.default]\nmodel = \"scripted/secretary\"\nprofile = \"standard\"\nschedule = true\n"
+    );
+    let call = json!({ "at": "2099-01-01T08:00", "name": "rent", "prompt": "Say that the rent is due" });
+    let mut lines =
+        vec![json!({ "match": "of the rent", "pieces": [tests::call("scheduler_run_at", &call)] })];
+    lines.extend((0..40).map(|_| json!({ "pieces": [{ "text": "that is all" }] })));
+    for (point, added) in [
+        ("scheduler:scheduler.add.recorded", Some(1)),
+        ("scheduler:scheduler.add.committed", Some(1)),
+        ("gate:gate.asked", Some(1)),
+        ("gate:gate.approval.claimed", None),
+        ("gate:gate.effect.done", Some(1)),
+    ] {
+        let host = Setup::default().config(&config).arguments(&["--fault", point]).start();
+        host.script("secretary", &lines);
+        let turn = host.say("s", "remind me of the rent");
+        let question = host.question();
+        host.approve(&question);
+        let ended = turn.ended();
+        assert_eq!(ended["end"], "answered", "{point}: {ended}");
+        let jobs = host.json(&["schedule", "list"])["jobs"].as_array().map(Vec::len).unwrap();
+        // A call that was released to a gate that died may not have run, and then never runs.
+        assert!(added.map_or(jobs <= 1, |added| jobs == added), "{point}: {jobs} jobs: {ended}");
+        let (name, _) = point.split_once(':').unwrap();
+        assert_eq!(host.process(name)["restarts"], 1, "{point} was never reached");
+    }
 }

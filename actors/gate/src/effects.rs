@@ -3,6 +3,7 @@
 mod browser_call;
 pub(crate) mod delegation;
 mod fetch;
+mod job_call;
 mod memory_changes;
 mod memory_reads;
 mod outcome;

@@ -10,6 +10,7 @@ mod completion;
 mod decision;
 mod effects;
 mod inspection;
+mod jobs;
 mod memory;
 mod model;
 mod network;

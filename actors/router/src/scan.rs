@@ -6,7 +6,7 @@ use crate::state::RouterState;
 use crate::state::effects::{Effect, ScanJob};
 use crate::state::live::{Acceptance, Live, Phase};
 use crate::state::moment::PAUSE;
-use crate::store::{StoreFault, Transition};
+use crate::store::{Head, StoreFault, Transition};
 use ipc_proto::Text;
 use ipc_proto::channel::PartKind;
 use ipc_proto::config::UserRole;
@@ -71,7 +71,7 @@ impl RouterState {
         let agent = self.config.agents.get(agent.as_str());
         let (profile, blocks) =
             agent.map_or(("", true), |agent| (agent.profile.as_str(), agent.blocks_own_words));
-        let own = self.is_own(self.people.role(head.user), &head.channel) && !blocks;
+        let own = self.is_theirs(&head)? && !blocks;
         let crossing = if own { Crossing::OwnWords } else { Crossing::ChannelInput };
         let conversation = self.store.conversation(head.session)?;
         Ok(Subject { conversation, ..Subject::at(crossing).by(profile_named(profile)) })
@@ -98,7 +98,7 @@ impl RouterState {
         // It may have been cancelled while the scanner had it.
         let Some(Live { head, phase: Phase::Accepted, .. }) = self.live(seq) else { return Ok(()) };
         let head = head.clone();
-        let from_own = self.is_own(self.people.role(head.user), &head.channel);
+        let from_own = self.is_theirs(&head)?;
         // A command that a person runs in the jail goes to no model, and is theirs to type.
         if verdict.judgement == Judgement::Block && chat {
             self.store.commit(|tx| tx.store_conversation(head.session, &verdict.conversation))?;
@@ -109,6 +109,10 @@ impl RouterState {
         }
         let foreign = self.store.content_without_media(seq)?.0.foreign();
         let label = label_of(from_own, &head.channel, verdict.class, &foreign);
+        let label = match self.proposed(seq)? {
+            Some(class) => label.join(&Label::of(Trust::Verified, class, PROPOSED)),
+            None => label,
+        };
         // A task is as little trusted as what the model knew which wrote it.
         let label = self.delegation(&head)?.map_or(label.clone(), |task| label.join(&task.label));
         // Its files go into the workspace: what they say is as little trusted as the message.
@@ -141,6 +145,17 @@ impl RouterState {
         self.publish_progress(&head, EventName::MessageQueued, None);
         self.lanes.clear(head.session, seq);
         Ok(())
+    }
+
+    /// Returns true if a message is its sender's own words, and its sender one of the host's own people.
+    fn is_theirs(&self, head: &Head) -> Result<bool, StoreFault> {
+        let own = self.is_own(self.people.role(head.user), &head.channel);
+        Ok(own && self.proposed(head.seq)?.is_none())
+    }
+
+    /// The class of what an agent had read that wrote this message of a job; none of any other message.
+    fn proposed(&self, seq: i64) -> Result<Option<Class>, StoreFault> {
+        Ok(self.store.fire_of(seq)?.and_then(|fire| fire.unattended.proposed))
     }
 
     /// Returns true if a sender is one of the host's own people, at a terminal or an API of their own; or the owner on an account whose
@@ -177,6 +192,9 @@ fn text_of(content: &Content, task: &Task) -> String {
     }
     text
 }
+
+/// The source of a job's message that an agent wrote. A person approved it, and yet its words are nobody's own: they vouch for nothing.
+const PROPOSED: &str = "agent";
 
 /// The label of a message. A sender whom the kernel or a key of their own identifies is the user; any other is merely verified. Text
 /// that the sender did not write is untrusted, each kind under a source of its own.

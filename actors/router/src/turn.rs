@@ -1,6 +1,7 @@
 //! A turn at the gate: the gate takes it with the conversation before it, and stores its steps. A step, and the labels that it raises, are
 //! durable before the gate releases anything that depends on it.
 
+use crate::channels;
 use crate::ending::steering_note;
 use crate::history::{self, Fit};
 use crate::labels::raised;
@@ -11,15 +12,16 @@ use crate::state::live::{Live, Phase};
 use crate::state::requests::NewStep;
 use crate::store::{Head, StoreFault, StoredStep, Transition};
 use crate::transcript::{HISTORY, TranscriptFor};
-use ipc_proto::List;
 use ipc_proto::audit::Event;
 use ipc_proto::content::{Content, Media, Part, Place};
 use ipc_proto::ids::{ApprovalId, CallId, TurnId, UserId};
 use ipc_proto::label::Label;
 use ipc_proto::model::MESSAGES;
 use ipc_proto::router::{
-    CallVerdict, MessageState, Released, RouterError, Run, STEERING_MESSAGES, Step, Task, Turn, method,
+    CallVerdict, MessageState, Released, RouterError, Run, STEERING_MESSAGES, Step, Target, Task, Turn,
+    method,
 };
+use ipc_proto::{List, Name};
 use std::collections::VecDeque;
 
 /// Steps of one turn.
@@ -75,10 +77,18 @@ impl RouterState {
             attempt: head.attempts,
             key: head.key.map(|id| self.bound_of(id)),
             files: List::clip(self.store.files_of(head.seq)?.into_iter().map(|(_, file)| file)),
-            by_channel: self.store.arrival_of(head.seq)?.is_some(),
+            conversation: self.came_from(head)?,
             unattended: of_job.or(delegated.as_ref().and_then(|terms| terms.unattended)),
             delegated,
         })
+    }
+
+    /// The conversation that a message came from, if it came by a platform.
+    fn came_from(&self, head: &Head) -> Result<Option<Target>, StoreFault> {
+        let account = channels::account(&head.channel).map(Name::clip);
+        let arrival =
+            account.and_then(|account| Some((account, self.store.arrival_of(head.seq).transpose()?)));
+        arrival.map(|(account, arrival)| Ok(Target { account, id: arrival?.conversation.id })).transpose()
     }
 
     /// Stores a step of a turn and the labels that it raises.

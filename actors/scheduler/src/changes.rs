@@ -5,6 +5,7 @@ use crate::rule::Rule;
 use crate::store::{Job, Terms};
 use ipc_proto::audit::{Action, Result3};
 use ipc_proto::ids::JobId;
+use ipc_proto::label::Class;
 use ipc_proto::router::method;
 use ipc_proto::scheduler::{
     Change, FireState, JOBS, JOBS_PER_USER, JobInfo, JobState, JobView, NewJob, Person, SchedulerError, When,
@@ -16,19 +17,24 @@ const NAME: usize = 48;
 const CHANGED: (Action, Result3) = (Action::JobChanged, Result3::Success);
 
 impl Jobs {
-    /// Adds a job.
+    /// Adds a job that a person wrote, or one of an agent's, which has read things of this class.
     pub(crate) async fn add(
         &self,
         by: &Person,
         id: JobId,
         new: NewJob,
+        proposed: Option<Class>,
     ) -> Result<Box<JobView>, SchedulerError> {
         if self.store.job(id)?.is_some() {
             return self.show(by, &id.to_string());
         }
-        let job = self.new_job(by, id, &new)?;
+        let job = self.new_job(by, id, &new, proposed)?;
         self.check_with_router(&job, &new).await?;
-        self.record(&job, CHANGED, &format!("added by {}", by.name)).await?;
+        let added = match (proposed, &new.agent) {
+            (Some(_), Some(agent)) => format!("proposed by the agent {agent} of {}, and approved", by.name),
+            _ => format!("added by {}", by.name),
+        };
+        self.record(&job, CHANGED, &added).await?;
         kit::fault_point!("scheduler.add.recorded");
         // Another person's job may have come meanwhile.
         self.room(by)?;
@@ -38,7 +44,14 @@ impl Jobs {
         self.show(by, &id.to_string())
     }
 
-    fn new_job(&self, by: &Person, id: JobId, new: &NewJob) -> Result<Job, SchedulerError> {
+    /// A job as it would be added now.
+    pub(crate) fn new_job(
+        &self,
+        by: &Person,
+        id: JobId,
+        new: &NewJob,
+        proposed: Option<Class>,
+    ) -> Result<Job, SchedulerError> {
         self.room(by)?;
         if new.prompt.trim().is_empty() {
             return Err(SchedulerError::NoPrompt);
@@ -61,7 +74,7 @@ impl Jobs {
             user: by.id,
             user_name: by.name.clone(),
             name,
-            terms: Terms { when, zone, agent, session, to, missed, asks: new.asks, tokens },
+            terms: Terms { when, zone, agent, session, to, missed, asks: new.asks, tokens, proposed },
             created_ms: now_ms,
             state: JobState::Active,
             why: Text::default(),
@@ -107,7 +120,7 @@ impl Jobs {
     }
 
     /// Asks router whether it would take the messages of a job: the agent, the session and the conversation of the answers.
-    async fn check_with_router(&self, job: &Job, new: &NewJob) -> Result<(), SchedulerError> {
+    pub(crate) async fn check_with_router(&self, job: &Job, new: &NewJob) -> Result<(), SchedulerError> {
         let fire = fire(job, new.prompt.clone(), job.created_ms);
         let checked = self.router.call(&method::check_fire, |router, context| {
             let fire = fire.clone();

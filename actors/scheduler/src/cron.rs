@@ -65,6 +65,11 @@ impl Expression {
         Ok(expression)
     }
 
+    /// Its times in words, as a wall clock shows them.
+    pub(crate) fn words(&self) -> String {
+        uncapitalized(self.cron.describe().trim_end_matches('.'))
+    }
+
     /// The first moment after this one.
     pub(crate) fn next(&self, zone: &TimeZone, after: Timestamp) -> Option<Timestamp> {
         if self.wild { self.next_by_clock(zone, after) } else { self.next_fixed(zone, after) }
@@ -116,7 +121,10 @@ fn parse(text: &str) -> Result<Cron, String> {
 
 /// A reason of the parser's as a clause: without its beginning, its capital and its full stop.
 fn lower(why: &str) -> String {
-    let clause = why.rsplit(": ").next().unwrap_or(why).trim_end_matches('.');
+    uncapitalized(why.rsplit(": ").next().unwrap_or(why).trim_end_matches('.'))
+}
+
+fn uncapitalized(clause: &str) -> String {
     let mut letters = clause.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }

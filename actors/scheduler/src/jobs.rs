@@ -97,7 +97,7 @@ pub(crate) fn fire(job: &Job, text: Text<PROMPT>, due_ms: u64) -> Fire {
         agent: terms.agent.clone(),
         key: key(job.id, due_ms),
         text,
-        unattended: Unattended { asks: terms.asks, tokens: terms.tokens },
+        unattended: Unattended { asks: terms.asks, tokens: terms.tokens, proposed: terms.proposed },
         to: terms.to.clone(),
     }
 }

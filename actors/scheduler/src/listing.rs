@@ -36,6 +36,7 @@ impl Jobs {
             to: job.terms.to,
             missed: job.terms.missed,
             asks: job.terms.asks,
+            proposed: job.terms.proposed.is_some(),
             tokens: job.terms.tokens,
             created_ms: job.created_ms,
             next: List::clip(ahead),
@@ -80,7 +81,7 @@ impl Jobs {
 }
 
 /// A moment as a clock of the zone shows it.
-fn shown(ms: u64, zone: &str) -> Moment {
+pub(crate) fn shown(ms: u64, zone: &str) -> Moment {
     let there = zone::at(ms).and_then(|moment| Some(moment.to_zoned(zone::named(zone).ok()?)));
     let shown = there.map(|there| there.strftime("%a %Y-%m-%d %H:%M:%S %Z").to_string()).unwrap_or_default();
     Moment { ms, shown: Text::clip(&shown) }

@@ -7,6 +7,7 @@ mod dues;
 mod firing;
 mod jobs;
 mod listing;
+mod proposals;
 mod rule;
 mod server;
 mod store;

@@ -50,6 +50,15 @@ impl Rule {
     }
 }
 
+/// The times of a job in words, without the zone.
+pub(crate) fn words(when: &When) -> String {
+    match when {
+        When::Cron(text) => Expression::read(text).map_or_else(|_| text.to_string(), |read| read.words()),
+        When::At(_) => "once".to_owned(),
+        When::Every(seconds) => format!("every {seconds} s"),
+    }
+}
+
 /// A time with an offset, or as a wall clock of the zone shows it.
 fn read_time(text: &str, zone: &TimeZone) -> Result<u64, SchedulerError> {
     if let Ok(moment) = text.parse::<Timestamp>() {

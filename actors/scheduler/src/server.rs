@@ -7,7 +7,8 @@ use ipc_proto::List;
 use ipc_proto::config;
 use ipc_proto::ids::JobId;
 use ipc_proto::scheduler::{
-    Change, FRAME_BOUND, FireInfo, JOBS, JobInfo, JobName, JobView, NewJob, Person, Scheduler, SchedulerError,
+    Change, FRAME_BOUND, FireInfo, JOBS, JobInfo, JobName, JobView, NewJob, Person, Proposal, ProposedJobs,
+    Proposer, Scheduler, SchedulerError,
 };
 use kit::{Edge, Host, OpenFault, Place};
 use std::rc::Rc;
@@ -58,7 +59,7 @@ impl Scheduler for Serving {
         id: JobId,
         job: NewJob,
     ) -> Result<Box<JobView>, SchedulerError> {
-        self.0.add(&by, id, job).await
+        self.0.add(&by, id, job, None).await
     }
 
     async fn change(
@@ -78,5 +79,37 @@ impl Scheduler for Serving {
         job: Option<JobName>,
     ) -> Result<List<FireInfo, 256>, SchedulerError> {
         self.0.history(&by, job.as_deref())
+    }
+
+    async fn check_proposed(
+        self,
+        _: Context,
+        by: Proposer,
+        job: NewJob,
+    ) -> Result<Box<Proposal>, SchedulerError> {
+        self.0.check_proposed(&by, job).await
+    }
+
+    async fn add_proposed(
+        self,
+        _: Context,
+        by: Proposer,
+        id: JobId,
+        job: NewJob,
+    ) -> Result<Box<JobView>, SchedulerError> {
+        self.0.add_proposed(&by, id, job).await
+    }
+
+    async fn proposed(self, _: Context, by: Proposer) -> Result<ProposedJobs, SchedulerError> {
+        self.0.proposed(&by)
+    }
+
+    async fn remove_proposed(
+        self,
+        _: Context,
+        by: Proposer,
+        job: JobName,
+    ) -> Result<JobInfo, SchedulerError> {
+        self.0.remove_proposed(&by, &job).await
     }
 }

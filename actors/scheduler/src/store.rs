@@ -1,6 +1,7 @@
 //! The scheduler's database. It touches one file in the process's own folder; every change is durable when it returns.
 
 use ipc_proto::ids::{JobId, MessageId, UserId};
+use ipc_proto::label::Class;
 use ipc_proto::router::{SessionName, Target};
 use ipc_proto::scheduler::{FireInfo, FireState, JobState, Missed, PROMPT, When};
 use ipc_proto::{Name, Text};
@@ -47,6 +48,9 @@ pub(crate) struct Terms {
     pub(crate) missed: Missed,
     pub(crate) asks: bool,
     pub(crate) tokens: u32,
+    /// Its agent wrote the message, having read things of this class, and a person approved it; none if a person wrote it.
+    #[serde(default)]
+    pub(crate) proposed: Option<Class>,
 }
 
 /// A job without its message.

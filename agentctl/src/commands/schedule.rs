@@ -98,9 +98,10 @@ pub(crate) struct Terms {
     /// The session that the messages go to; one of the job's own by default
     #[arg(long, value_name = "NAME", value_parser = crate::arguments::text::<128>)]
     session: Option<SessionName>,
-    /// Where answers and failures are sent: a channel and the id of a group or a person there; nowhere by default
-    #[arg(long, value_name = "CHANNEL:ID", value_parser = target)]
-    to: Option<Target>,
+    /// Where answers and failures are sent: a channel and the id of a group or a person there; none by default, so that answers stay in
+    /// the session; session:NAME is the same as --session NAME
+    #[arg(long, value_name = "CHANNEL:ID", value_parser = destination, default_value = "none")]
+    to: Destination,
     /// The times to make up for, of those that were missed
     #[arg(long, value_enum, default_value_t = Missing::Once)]
     missed: Missing,
@@ -110,6 +111,17 @@ pub(crate) struct Terms {
     /// The most tokens of one message's turn; [scheduler] tokens_per_fire by default
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1000..=10_000_000))]
     tokens: Option<u32>,
+}
+
+/// The place of answers.
+#[derive(Clone)]
+enum Destination {
+    /// The session of the job.
+    Nowhere,
+    /// This session, which the messages go to.
+    Session(SessionName),
+    /// A conversation.
+    Channel(Target),
 }
 
 /// The times to make up for.
@@ -130,6 +142,14 @@ enum Ask {
     Refuse,
     /// It waits for your answer, for a day at most
     Wait,
+}
+
+fn destination(given: &str) -> Result<Destination, String> {
+    match given.strip_prefix("session:") {
+        Some(name) => Text::new(name).map(Destination::Session).map_err(|why| why.to_string()),
+        None if given == "none" => Ok(Destination::Nowhere),
+        None => target(given).map(Destination::Channel),
+    }
 }
 
 /// A conversation of a channel.
@@ -173,6 +193,14 @@ async fn add(app: &App, when: When, terms: Terms) -> Outcome {
         Missing::All => Missed::All,
     };
     let asks = ask == Ask::Wait;
+    let (session, to) = match to {
+        Destination::Nowhere => (session, None),
+        Destination::Channel(target) => (session, Some(target)),
+        Destination::Session(name) if session.as_ref().is_some_and(|other| *other != name) => {
+            return Err(Failure::Usage("--session and --to name two sessions; give one of them".to_owned()));
+        }
+        Destination::Session(name) => (Some(name), None),
+    };
     let job = NewJob { name, when, zone, prompt, agent, session, to, missed, asks, tokens };
     let id = JobId::random();
     let add = async |c: ipc_proto::control::ControlClient, cx| c.schedule_add(cx, id, job.clone()).await;
@@ -215,6 +243,7 @@ async fn show(app: &App, job: JobName) -> Outcome {
         ("missed times", view::word(view.missed)),
         ("questions", if view.asks { "wait for an answer" } else { "are refused" }.to_owned()),
         ("tokens", view.tokens.to_string()),
+        ("written by", if view.proposed { "the agent, and approved" } else { "a person" }.to_owned()),
         ("message", text::shown(&view.prompt)),
     ];
     Ok(app.out.facts(json!({ "job": full(&view) }), &facts)?)
@@ -283,6 +312,7 @@ fn full(view: &JobView) -> Value {
         "to": view.to.as_ref().map(ToString::to_string),
         "missed": view.missed,
         "asks": view.asks,
+        "proposed": view.proposed,
         "tokens": view.tokens,
         "created_ms": view.created_ms,
         "times": view.next,

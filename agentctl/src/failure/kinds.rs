@@ -51,7 +51,7 @@ const fn mcp(error: &McpError) -> &'static str {
 
 const fn schedule(error: &SchedulerError) -> &'static str {
     match error {
-        SchedulerError::NoJob => "no_job",
+        SchedulerError::NoJob | SchedulerError::NotProposed => "no_job",
         SchedulerError::BadExpression(_) => "bad_expression",
         SchedulerError::BadTime(_) => "bad_time",
         SchedulerError::Past(_) => "past",

@@ -87,6 +87,7 @@ pub(crate) fn view() -> JobView {
         to: None,
         missed: Missed::Once,
         asks: false,
+        proposed: false,
         tokens: 4096,
         created_ms: DUE - 864_000_000,
         next: List::clip([moment()]),

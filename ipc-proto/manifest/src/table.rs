@@ -270,11 +270,18 @@ pub const TABLE: &[Row] = &[
         syscalls: &[&BASE, &LINKS, &OPEN, &FILES, &DATABASE],
         config: &["log", "scheduler"],
         optional: true,
-        serves: &[to(
-            &[Control],
-            "the jobs of people, each their own",
-            &["jobs", "job", "add", "change", "history"],
-        )],
+        serves: &[
+            to(
+                &[Control],
+                "the jobs of people, each their own",
+                &["jobs", "job", "add", "change", "history"],
+            ),
+            to(
+                &[Gate],
+                "the jobs that agents propose, added once a person approved them",
+                &["check_proposed", "add_proposed", "proposed", "remove_proposed"],
+            ),
+        ],
         ..NOTHING
     },
     Row {

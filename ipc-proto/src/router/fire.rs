@@ -1,6 +1,7 @@
 //! Messages of jobs: the scheduler submits them at their times, and nobody sits before their turns.
 
 use crate::ids::{MessageId, SessionName, UserId};
+use crate::label::Class;
 use crate::scheduler::PROMPT;
 use crate::{Name, Text};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ pub struct Unattended {
     pub asks: bool,
     /// The most tokens, of requests and answers together, that it may use.
     pub tokens: u32,
+    /// An agent wrote the message, having read things of this class, and a person approved it; none if a person wrote it.
+    pub proposed: Option<Class>,
 }
 
 /// A conversation of a channel.

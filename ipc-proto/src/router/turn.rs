@@ -1,7 +1,7 @@
 //! One turn: its claim, its steps, its events and its end.
 
 use super::delegation::Terms;
-use super::fire::Unattended;
+use super::fire::{Target, Unattended};
 use super::submission::STEERING_BOUND;
 use super::task::{OUTPUT_CHUNK, Task};
 use crate::approval::{self, Grant};
@@ -73,8 +73,8 @@ pub struct Turn {
     pub key: Option<PayingKey>,
     /// The files of its message.
     pub files: List<InboxFile, FILES>,
-    /// Its message came by a messaging platform, to which files can be sent.
-    pub by_channel: bool,
+    /// The conversation of a messaging platform that its message came from, to which files can be sent.
+    pub conversation: Option<Target>,
     /// Its message is a job's: nobody sits before the turn.
     pub unattended: Option<Unattended>,
     /// Its message is a task of another turn, which sets these bounds.

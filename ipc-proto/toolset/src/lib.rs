@@ -6,6 +6,7 @@ pub mod channel_tools;
 pub mod delegation_tools;
 pub mod host_tools;
 pub mod jail_tools;
+pub mod schedule_tools;
 pub mod server_tools;
 pub mod service_tools;
 pub mod spec;
@@ -23,6 +24,7 @@ pub fn specs() -> Vec<ToolSpec> {
     all.extend(service_tools::specs());
     all.extend(channel_tools::specs());
     all.extend(browser_tools::specs());
+    all.extend(schedule_tools::specs());
     all
 }
 

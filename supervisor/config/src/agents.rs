@@ -4,7 +4,7 @@
 use crate::asking::{is_model, sees};
 use crate::engines;
 use crate::files::{PROMPT_BOUND, read_prompt};
-use crate::keys::{BROWSER_TOOLS, MEMORY_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
+use crate::keys::{BROWSER_TOOLS, MEMORY_TOOLS, SCHEDULE_TOOLS, SEND_FILE, SERVICE_TOOLS, TOOLS, WEB_TOOLS};
 use crate::network;
 use crate::problem::{Problems, listed, nearest, quoted};
 use crate::view::View;
@@ -21,6 +21,9 @@ const NO_MEMORY: &str = "needs a memory, and `memory.provider` is \"none\"";
 const NO_WEB: &str = "needs the web, and `web.provider` or `credproxy.provider` is \"none\"";
 const NO_SERVICE: &str = "needs a `[service.NAME]` that names this agent in `agents`";
 const NO_LOGIN: &str = "needs a `[service.NAME]` with `oauth` that names this agent in `agents`";
+const NO_SCHEDULER: &str = "jobs of an agent need `scheduler.enabled` true";
+const NOT_PROACTIVE: &str =
+    "the profile paranoid starts nothing by itself; give the agent the profile standard";
 const NO_CHANNEL: &str = "needs a `[channel.NAME]`";
 
 /// The facts that agents are checked against.
@@ -36,6 +39,8 @@ pub struct Known<'a> {
     pub web: bool,
     /// True if there is a channel.
     pub channels: bool,
+    /// True if there is a scheduler.
+    pub scheduler: bool,
     /// The configured services.
     pub services: &'a BTreeMap<String, Service>,
     /// The configured engines.
@@ -162,6 +167,14 @@ fn tools(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
     }
     if view.flag("browser") {
         tools.extend(BROWSER_TOOLS.iter().map(|&tool| tool.to_owned()));
+    }
+    if view.flag("schedule") {
+        let paranoid = view.word("profile") == "paranoid";
+        let unfit = (!known.scheduler).then_some(NO_SCHEDULER).or(paranoid.then_some(NOT_PROACTIVE));
+        if let Some(what) = unfit {
+            problems.add(view.line("schedule"), &view.key("schedule"), what.to_owned(), "false".to_owned());
+        }
+        tools.extend(SCHEDULE_TOOLS.iter().map(|&tool| tool.to_owned()));
     }
     tools
 }

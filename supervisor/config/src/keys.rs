@@ -69,6 +69,8 @@ pub const TOOLS: &[&str] = &[
 ];
 /// The tools that an agent has where its `browser` is true.
 pub use toolset::browser_tools::NAMES as BROWSER_TOOLS;
+/// The tools that an agent has where its `schedule` is true.
+pub use toolset::schedule_tools::NAMES as SCHEDULE_TOOLS;
 /// The prefix of the tools that need the memory process.
 pub const MEMORY_TOOLS: &str = "memory_";
 /// The prefix of the tools that need the web process.
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
         let agent = [
-            "model", "prompt_file", "tools", "profile", "browser", "delegates", "own_words", "memory",
+            "model", "prompt_file", "tools", "profile", "browser", "delegates", "schedule", "own_words", "memory",
             "memory_tokens", "engine", "limits", "network",
         ];
         assert_eq!(parts_after("agent.NAME"), agent);

@@ -122,14 +122,15 @@ impl Plan {
         outside.model.budget = asking::budget(file, &outside.names, problems);
         outside.names.extend(asking::tasks(&outside.model.asking));
         let curator = Curator { embedder, ..curator::resolve(file, &outside.names, problems) };
-        let finding = finding(&file.table("memory"), &curator, problems);
         let engines = engines::resolve(file, problems);
+        let scheduler = scheduler(file, &host, problems);
         let known = Known {
             models: &outside.names,
             asked: &outside.model,
             memory: memory.is_some(),
             web: web.web,
             channels: !file.table("channel").names().is_empty(),
+            scheduler: scheduler.enabled,
             services: &services,
             engines: &engines,
             folder,
@@ -142,7 +143,6 @@ impl Plan {
         let own = router(file, host.slots, machine.owner, (users, agents), problems);
         let router = Router { channels: channels.rules.clone(), ..own };
         let log = file.table("log");
-        let scheduler = scheduler(file, &host, problems);
         Self {
             host,
             format: if log.word("format") == "json" { LogFormat::Json } else { LogFormat::Text },
@@ -152,7 +152,7 @@ impl Plan {
             outside,
             local: local.filter(|_| memory.is_some()),
             memory,
-            finding,
+            finding: finding(&file.table("memory"), &curator, problems),
             web,
             curator,
             scheduler,

@@ -72,7 +72,21 @@ pub(crate) fn capabilities() -> Vec<(&'static str, Capability)> {
         ("network", way_out()),
     ];
     all.extend(browser::capabilities());
+    all.extend([
+        ("scheduler_add_cron", adding(&["cron", "prompt"])),
+        ("scheduler_run_at", adding(&["at", "prompt"])),
+        ("scheduler_remove", memory(Effect::Delete, &["job"])),
+        ("scheduler_list", memory(Effect::Read, &[])),
+    ]);
     all
+}
+
+/// A person approves each job, by a policy that no declaration lifts.
+fn adding(relevant: &[&str]) -> Capability {
+    Capability {
+        execution: Execution { timeout: 35_000, ..Execution::default() },
+        ..memory(Effect::Write, relevant)
+    }
 }
 
 /// To the very conversation that the answer goes to, and to nobody else. The path is judged as a file's of the jail is.

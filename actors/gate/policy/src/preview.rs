@@ -40,6 +40,13 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
             format!("Fills in {} on {}", escaped(text("element")), escaped(text("url")))
         }
         "browser_press" => format!("Presses {} on {}", escaped(text("key")), escaped(text("url"))),
+        "scheduler_add_cron" | "scheduler_run_at" => {
+            let (schedule, next) = (escaped(text("schedule")), escaped(text("next")));
+            format!(
+                "Adds a job of the agent's own, which works with nobody before it: {schedule}; first on {next}"
+            )
+        }
+        "scheduler_remove" => format!("Removes the job {}", escaped(text("job"))),
         "memory_write" => "Remembers, for later sessions".to_owned(),
         "memory_revise" => "Changes a memory, for later sessions".to_owned(),
         "memory_delete" => "Forgets a memory".to_owned(),
@@ -52,8 +59,10 @@ pub fn preview(catalogue: &Catalogue, call: &Call<'_>) -> String {
     let mut out = head;
     for (name, value) in call.args {
         let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let begin: String = shown.chars().take(SHOWN).collect();
-        let more = shown.chars().count().saturating_sub(SHOWN);
+        // The message of a job is short enough to be read whole.
+        let most = if name == "prompt" && call.tool.starts_with("scheduler_") { BOUND / 2 } else { SHOWN };
+        let begin: String = shown.chars().take(most).collect();
+        let more = shown.chars().count().saturating_sub(most);
         let _ = write!(out, "\n  {}: {}", escaped(name), escaped(&begin));
         if more > 0 {
             let _ = write!(out, " … and {more} characters more");
@@ -147,5 +156,22 @@ mod tests {
         assert!(text.starts_with("Writes 700 bytes to a\\u{202e}.txt"), "{text}");
         assert!(text.contains("… and 100 characters more"), "{text}");
         assert!(preview(&catalogue, &Call { tool: "nothing", args }).contains("nobody declared"));
+    }
+
+    // Holds P12-46.
+    #[test]
+    fn the_message_of_a_job_is_shown_whole_behind_its_times() {
+        let catalogue = Catalogue::built_in().unwrap();
+        let args =
+            json!({"at": "a", "prompt": "é".repeat(1024), "schedule": "once", "next": "Tue", "zone": "UTC"});
+        let args = args.as_object().unwrap();
+        let text = preview(&catalogue, &Call { tool: "scheduler_run_at", args });
+        assert!(text.starts_with(
+            "Adds a job of the agent's own, which works with nobody before it: once; first on Tue"
+        ));
+        assert!(
+            text.contains(&"é".repeat(1024)) && text.ends_with("zone: UTC") && !text.contains('…'),
+            "{text}"
+        );
     }
 }

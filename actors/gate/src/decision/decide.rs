@@ -6,6 +6,7 @@ use crate::decision::refusal::Refusal;
 use crate::decision::verdict::{by_policy, has_room, policy_refusal};
 use crate::decision::{page, question};
 use crate::inspection::scan;
+use crate::jobs;
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::mcp::is_foreign;
@@ -44,6 +45,12 @@ pub(crate) async fn decide(
             .map_err(Refusal::Schema)?;
         has_room(gate, &call.tool).map(|()| args)
     });
+    let rules = match rules {
+        Ok(mut args) => {
+            jobs::complete(gate, context, &mut call, &mut args).await.map(|()| args).map_err(Refusal::Job)
+        }
+        Err(refusal) => Err(refusal),
+    };
     let judged = match rules {
         Err(refusal) => refused(gate, context, refusal),
         Ok(args) => judge(gate, context, &call, &args).await?,

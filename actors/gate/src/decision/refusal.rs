@@ -1,5 +1,7 @@
 //! The reasons for which a call is refused.
 
+use crate::jobs::Unfit;
+
 /// The reason for which a call is refused. The model and the person are told.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
@@ -14,6 +16,8 @@ pub(crate) enum Refusal {
     Schema(String),
     #[error("{0}")]
     Page(String),
+    #[error(transparent)]
+    Job(#[from] Unfit),
     #[error(
         "the turn's bound of {0} tool calls is reached; answer with what there is, or have limits.tool_calls of the \
          agent raised"
@@ -63,6 +67,8 @@ impl Refusal {
             Self::NotFound { .. } => "a tool that was not found before",
             Self::Schema(_) => "arguments do not fit the schema",
             Self::Page(_) => "not on the page that the browser shows",
+            Self::Job(Unfit::Unattended(_)) => "a job that would add a job",
+            Self::Job(_) => "no job that can be",
             Self::TooMany(_) => "bound of tool calls reached",
             Self::Failing { .. } => "failures in a row",
             Self::Same { .. } => "the same call again",

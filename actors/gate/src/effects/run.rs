@@ -3,7 +3,7 @@
 
 use crate::effects::memory_reads::{self, Problem};
 use crate::effects::outcome::{Effect, failed, unknown};
-use crate::effects::{browser_call, fetch, memory_changes, send_file, service_call, tool_find};
+use crate::effects::{browser_call, fetch, job_call, memory_changes, send_file, service_call, tool_find};
 use crate::services;
 use crate::state::context::GateContext;
 use crate::state::errors::down;
@@ -38,8 +38,9 @@ pub(crate) async fn run(
         Err(_) if call.tool.as_str() == "web_fetch" => Ok(fetch::timed_out(&args)),
         Err(_) if browser_call::calls(&call.tool) => Ok(browser_call::timed_out(&call.tool)),
         Err(_) if services::calls(&call.tool) => Ok(service_call::timed_out(&args)),
-        // Memory and router complete what they began.
-        Err(_) if memory_changes::changes(&call.tool) || call.tool.as_str() == SEND_FILE => Ok(unknown()),
+        // Memory, router and scheduler complete what they began.
+        Err(_) if memory_changes::changes(&call.tool) || job_call::changes(&call.tool) => Ok(unknown()),
+        Err(_) if call.tool.as_str() == SEND_FILE => Ok(unknown()),
         Err(_) => Ok(failed(&format!("it took longer than {ms} ms"))),
     }
 }
@@ -55,6 +56,9 @@ async fn effect(
         ("web_search", Value::Object(args)) => return Ok(fetch::search(gate, args).await),
         (tool, Value::Object(args)) if services::calls(tool) => {
             return Ok(service_call::call(gate, context, call, args).await);
+        }
+        (tool, Value::Object(args)) if job_call::calls(tool) => {
+            return Ok(job_call::call(gate, context, call, args).await);
         }
         (tool, Value::Object(args)) if browser_call::calls(tool) => {
             return browser_call::call(gate, context, call, args).await;

@@ -22,6 +22,7 @@ use ipc_proto::model::{self, ModelClient, ModelInfo};
 use ipc_proto::router::RouterClient;
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::scanner::ScannerClient;
+use ipc_proto::scheduler::SchedulerClient;
 use ipc_proto::web::WebClient;
 use jiff::tz::TimeZone;
 use kit::Link;
@@ -75,6 +76,7 @@ pub(crate) struct GateState {
     pub(crate) web: Link<WebClient>,
     pub(crate) egress: Link<EgressClient>,
     pub(crate) credproxy: Link<CredproxyClient>,
+    pub(crate) scheduler: Link<SchedulerClient>,
     /// Used for its health only; events go by `recorder`.
     pub(crate) audit: Link<AuditClient>,
     /// The way to the record.
@@ -115,6 +117,7 @@ impl GateContext {
             web: host.link(),
             egress: host.link(),
             credproxy: host.link(),
+            scheduler: host.link(),
             audit: host.link(),
             recorder: DeferredAudit::new(host.recorder()),
             agents: opened.config.agents,

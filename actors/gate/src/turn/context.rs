@@ -83,7 +83,7 @@ impl TurnContext {
     /// so do the agent's prompt and the contacts that the owner confirmed; nothing else does.
     pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
         // A file goes to a conversation, so there has to be one.
-        agent.tools.retain(|tool| turn.by_channel || tool != SEND_FILE);
+        agent.tools.retain(|tool| turn.conversation.is_some() || tool != SEND_FILE);
         let mut hidden = Vec::new();
         if agent.engine.is_none() {
             hidden = give_servers(gate, &turn.agent, &mut agent.tools);

@@ -46,7 +46,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         attempt: 2,
         key: None,
         files: List::default(),
-        by_channel: false,
+        conversation: None,
         unattended: None,
         delegated: None,
     };

@@ -126,3 +126,16 @@ fn what_is_no_expression_is_refused_with_its_place() {
         assert_eq!(why.as_str(), place);
     }
 }
+
+// Holds P12-46.
+#[test]
+fn an_expression_is_told_in_words() {
+    for (expression, words) in [
+        ("0 8 * * 1-5", "at 08:00, on Monday, Tuesday, Wednesday, Thursday, and Friday"),
+        ("*/15 * * * *", "at every 15 minutes"),
+        ("30 9 1 * *", "at 09:30, on day 1"),
+        ("@daily", "at 00:00"),
+    ] {
+        assert_eq!(Expression::read(expression).unwrap().words(), words, "{expression}");
+    }
+}

@@ -87,6 +87,14 @@ pub(super) const KEYS: &[Key] = &[
                 the tools, hosts, profile and time that both agents have. A task is handed on at most twice.",
     },
     Key {
+        path: "agent.NAME.schedule",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Router, Gate],
+        means: "True if the agent also has the `scheduler_*` tools, by which it proposes jobs of its own; a person approves each. They \
+                need `scheduler.enabled` and another profile than `paranoid`, which starts nothing by itself.",
+    },
+    Key {
         path: "agent.NAME.own_words",
         kind: Kind::Word(&["flag", "block"]),
         preset: Preset::Text("flag"),

@@ -40,6 +40,10 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
         ("agent.NAME.browser", "agent.default.browser = true"),
         ("agent.NAME.delegates", "agent.default.delegates = [\"default\"]"),
+        (
+            "agent.NAME.schedule",
+            "scheduler.enabled = true\nagent.default = { profile = \"standard\", schedule = true }",
+        ),
         ("agent.NAME.own_words", "agent.default.own_words = 'block'"),
         ("agent.NAME.memory", "agent.default.memory = true"),
         ("agent.NAME.memory_tokens", "agent.default.memory_tokens = 500"),

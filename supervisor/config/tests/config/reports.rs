@@ -29,7 +29,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, browser, own_words, memory, memory_tokens, engine, limits, network",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, browser, schedule, own_words, memory, memory_tokens, engine, limits, network",
         ),
         (
             "[dialer]",
@@ -48,6 +48,28 @@ fn background_work_asks_a_model_that_there_is_and_its_bounds_are_in_order() {
     )]);
     let told = check("[curator]\nmodel = 'corp/nothing'").unwrap_err();
     assert!(told.starts_with("f:2: curator.model: there is no model \"corp/nothing\"; valid: "), "{told}");
+}
+
+// Holds P12-46.
+#[test]
+fn jobs_of_an_agent_need_a_scheduler_and_a_profile_that_lets_them_be() {
+    all(&[
+        (
+            "[agent.default]\nprofile = 'standard'\nschedule = true",
+            "3: agent.default.schedule: jobs of an agent need `scheduler.enabled` true; valid: false",
+        ),
+        (
+            "[scheduler]\nenabled = true\n[agent.default]\nschedule = true",
+            "4: agent.default.schedule: the profile paranoid starts nothing by itself; give the agent the profile standard; valid: false",
+        ),
+    ]);
+    let with = |on: bool| {
+        let text =
+            format!("scheduler.enabled = true\nagent.default = {{ profile = 'standard', schedule = {on} }}");
+        check(&text).unwrap().router.agents
+    };
+    let tools = |on: bool| with(on).get("default").map(|agent| agent.tools.clone()).unwrap_or_default();
+    assert_eq!(tools(true).len(), tools(false).len() + toolset::schedule_tools::NAMES.len());
 }
 
 #[test]

@@ -93,7 +93,8 @@ fn an_empty_argument_names_nothing() {
 fn the_seeds_sensitive_actions_ask_strictly_above_the_profiles_threshold() {
     let thresholds = [(Profile::Standard, 300), (Profile::PowerUser, 600)];
     for (profile, threshold) in thresholds {
-        for tool in ["browser_navigate", "oauth_call", "scheduler_add_cron"] {
+        // The third of them, scheduler_add_cron, always asks.
+        for tool in ["browser_navigate", "oauth_call"] {
             let decide = |tainted: usize| {
                 let mut world = World::new(profile).planned(&[tool]);
                 world.catalogue.declare(tool, does(Effect::Read)).unwrap();
@@ -137,7 +138,9 @@ fn profiles_differ_in_accounts_skills_and_acting_by_themselves() {
         ("oauth_call", Effect::Read, [Deny, Allow, Allow]),
         ("oauth_call", Effect::Write, [Deny, Deny, Allow]),
         ("skill_propose", Effect::Write, [Deny, Ask, Allow]),
-        ("scheduler_add_cron", Effect::Write, [Deny, Allow, Allow]),
+        ("scheduler_add_cron", Effect::Write, [Deny, Ask, Ask]),
+        ("scheduler_add_cron", Effect::Read, [Ask, Ask, Ask]),
+        ("scheduler_run_at", Effect::Write, [Deny, Ask, Ask]),
         ("scheduler_add_trigger", Effect::Write, [Deny, Deny, Allow]),
         ("proactive_hint", Effect::Write, [Deny, Deny, Allow]),
     ];
