@@ -208,6 +208,8 @@ pub struct Agent {
     pub engine: Option<crate::engine::Engine>,
     /// The way out of its jails; none without one.
     pub network: Option<Network>,
+    /// Its browser shows pages of one site a launch.
+    pub browser_isolate: bool,
 }
 
 /// `[agent.NAME.network]`: the way out of an agent's jails.

@@ -175,6 +175,8 @@ pub struct Request {
     pub body: Blob<BODY_BOUND>,
     /// The secret it needs.
     pub secret: Option<Placement>,
+    /// It may have a header `Cookie`, and its reply `Set-Cookie`: a browser logs in by it.
+    pub cookies: bool,
 }
 
 /// A reply that is coming in.
@@ -190,8 +192,8 @@ pub struct Head {
     pub status: u16,
     /// `Retry-After`, seconds.
     pub retry_after: Option<u32>,
-    /// `content-type`, `location` and the headers about rate limits and the request's id, where they are present and
-    /// short; secrets are cut out of them as of a body.
+    /// `content-type`, `location`, `set-cookie` where it was asked for, and the headers about rate limits and the request's id, where
+    /// they are present and short; secrets are cut out of them as of a body.
     pub headers: List<Header, 16>,
     /// The first part of the body: all of a short one, nothing of a slow one.
     pub first: Chunk,

@@ -15,6 +15,8 @@ pub const FETCH_MS: u32 = 10_000;
 pub const FETCH_MAX_MS: u32 = 30_000;
 /// Redirects followed at most, each checked whole.
 pub const REDIRECTS: u8 = 5;
+/// Bytes of a challenge; of a longer one nothing is given.
+pub const CHALLENGE: usize = 2048;
 /// Bytes of a URL.
 pub const URL_BOUND: usize = 2048;
 
@@ -101,6 +103,8 @@ pub struct Page {
     pub cut: bool,
     /// Redirects that were followed.
     pub redirects: u8,
+    /// The first header `WWW-Authenticate` of a reply of 401, where it is text; empty else.
+    pub challenge: Text<CHALLENGE>,
 }
 
 /// A hit of a search.

@@ -7,6 +7,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+mod logins;
+mod sites;
+
 use serde_json::{Value, json};
 use tests::{ADDRESS, Host, Registry};
 
@@ -59,6 +62,22 @@ fn approved(host: &Host, message: &str, shown: &[&str]) -> String {
     assert!(shown.iter().all(|shown| question.contains(shown)), "{question}");
     host.approve(&id);
     reply(&turn.ended())
+}
+
+/// Sends a message and approves whatever it asks; the reply.
+fn agreed(host: &Host, message: &str) -> String {
+    let turn = host.say_with(&words(message));
+    std::thread::scope(|scope| {
+        let ended = scope.spawn(|| turn.ended());
+        while !ended.is_finished() {
+            let waiting = host.ask(&["approvals", "list"])["approvals"].clone();
+            for question in waiting.as_array().into_iter().flatten() {
+                host.approve(&tests::text(question, "id"));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        reply(&ended.join().unwrap())
+    })
 }
 
 // Holds P1-59.

@@ -1,7 +1,8 @@
-"""A shop, over TLS: a page with a form, one with an order to its reader, one that sends by itself, and one that never answers.
+"""A shop, over TLS, and without at every address of this machine: a page with a form, one with an order to its reader, one that sends by
+itself, one that never answers, a login, and pages that are after its password.
 
-usage: shop.py ADDRESS CERTIFICATE KEY FOLDER; prints its port, then a line for each request."""
-import http.server, ssl, sys, time
+usage: shop.py ADDRESS CERTIFICATE KEY FOLDER; prints its ports, that of TLS first, then a line for each request."""
+import http.server, ssl, sys, threading, time
 
 address, certificate, key, folder = sys.argv[1:]
 
@@ -14,6 +15,14 @@ PAGES = {
     "/beacon": """<title>Shop</title><p id=said>waiting</p><script>
 fetch('/collect', {method: 'POST', body: 'x'}).then(r => { document.getElementById('said').textContent = 'status ' + r.status; });
 </script>""",
+    "/links": "<title>Links</title>" + "".join(f"<p><a href=/terms?{n}>Link {n}</a></p>" for n in range(300)),
+    "/login": """<title>Login</title><form method=post action=/login><input name=who aria-label=Name>
+<input type=password name=password aria-label=Password><button>Log in</button></form>""",
+    # What a person took for a search.
+    "/trap": """<title>Trap</title><form method=post action=/login><input type=hidden name=password value=__cordon_secret__>
+<button>Search</button></form>""",
+    "/phish": """<title>Phish</title><form method=post action=/collect><input name=password aria-label=Password
+value=__cordon_secret__><button>Log in</button></form>""",
     "/stuck": "<title>Shop</title><form method=post action=/hang><button>Buy now</button></form>",
 }
 
@@ -23,7 +32,11 @@ class Shop(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         print(self.command, self.path, flush=True)
-        page = PAGES.get(self.path)
+        page = PAGES.get(self.path.split("?")[0])
+        if self.path == "/out":
+            page = f"<title>Out</title><a href=http://127.0.0.3:{plain.server_address[1]}/terms>Elsewhere</a>"
+        if self.path == "/account":
+            page = "<title>Welcome</title>" if "session=1" in self.headers.get("cookie", "") else "<title>Strangers</title>"
         self.send(200 if page else 404, (page or "nothing").encode())
 
     def do_POST(self):
@@ -31,6 +44,12 @@ class Shop(http.server.BaseHTTPRequestHandler):
         print(self.command, self.path, body.decode(), flush=True)
         if self.path == "/hang":
             time.sleep(60)
+        if self.path == "/login":
+            self.send_response(303)
+            self.send_header("location", "/account")
+            self.send_header("set-cookie", "session=1; HttpOnly")
+            self.send_header("content-length", "0")
+            return self.end_headers()
         self.send(200, b"<title>Thanks</title><p>Ordered</p>")
 
     def send(self, status, body):
@@ -49,5 +68,7 @@ context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 context.load_cert_chain(certificate, key)
 server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
 server.handle_error = lambda *_: None
-print(server.server_address[1], flush=True)
+plain = http.server.ThreadingHTTPServer(("0.0.0.0", 0), Shop)
+threading.Thread(target=plain.serve_forever, daemon=True).start()
+print(server.server_address[1], plain.server_address[1], flush=True)
 server.serve_forever()

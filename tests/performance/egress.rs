@@ -2,30 +2,29 @@
 //! a request, beside the same client that asks the server directly.
 
 use crate::figure::Figure;
+use crate::local::Server;
 use crate::person;
 use crate::spread::Samples;
-use std::io::{self, BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use tests::Host;
+use std::io;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tests::{ADDRESS, Host};
 
-/// An address of this machine that no program takes for its own jail's.
-const ADDRESS: &str = "127.0.0.2";
 const ROUNDS: usize = 5;
 /// Requests of one connection in a round.
 const REQUESTS: usize = 50;
 
 /// Its figures.
 pub(crate) fn measure() -> io::Result<Vec<Figure>> {
-    let server = Server::start()?;
-    let host = person::host(&server.config())?;
+    let server = Server::start("functional/registry.py")?;
+    let host = person::host(&config(&server))?;
     let (mut fast, mut direct_fast) = <(Samples, Samples)>::default();
     let (mut added, mut direct) = <(Samples, Samples)>::default();
     for round in 0..=ROUNDS {
         let large = server.url("/large");
-        let (straight, passed) = (server.ask(&large)?, server.ask_from_jail(&host, &large)?);
+        let (straight, passed) = (ask(&server, &large)?, ask_from_jail(&host, &large)?);
         let small = server.url(&format!("/x?n=[1-{REQUESTS}]"));
-        let (one, other) = (server.ask(&small)?, server.ask_from_jail(&host, &small)?);
+        let (one, other) = (ask(&server, &small)?, ask_from_jail(&host, &small)?);
         if round == 0 {
             continue;
         }
@@ -38,7 +37,11 @@ pub(crate) fn measure() -> io::Result<Vec<Figure>> {
             added.add((other.seconds - one.seconds) * 1e3);
         }
     }
+    let (idle, busy) = beside_streams(&server, &host)?;
     Ok(vec![
+        Figure::new("way out of a jail: a request while 4 downloads run, p99", "ms", &busy)
+            .floor("the same without them", &idle)
+            .at_most_times_floor(2.0),
         Figure::new("way out of a jail: one download of 256 MiB", "MB/s", &fast)
             .floor("the same client without a jail", &direct_fast)
             .at_least(100.0),
@@ -54,66 +57,47 @@ struct Asked {
     seconds: f64,
 }
 
-/// A server over TLS, which ends with the value.
-struct Server {
-    child: Child,
-    port: u16,
-    folder: tempfile::TempDir,
+/// The 99th percentile of the time of small requests of a jail, alone and while four other jails download.
+fn beside_streams(server: &Server, host: &Host) -> io::Result<(Samples, Samples)> {
+    let small = server.url(&format!("/x?n=[1-{REQUESTS}]"));
+    let p99 = || -> io::Result<f64> {
+        let mut times = Samples::default();
+        for _ in 0..ROUNDS {
+            ask_from_jail(host, &small)?.iter().skip(1).for_each(|asked| times.add(asked.seconds * 1e3));
+        }
+        times.spread().map(|spread| spread.p99).ok_or_else(|| io::Error::other("no request was timed"))
+    };
+    let idle = Samples::one(p99()?);
+    let large = server.url("/large?n=[1-8]");
+    let words: Vec<&str> = ["run", "--", "curl"].into_iter().chain(words(&large)).collect();
+    let start = |_| host.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut streams = (0..4).map(start).collect::<io::Result<Vec<_>>>()?;
+    std::thread::sleep(Duration::from_secs(1));
+    let busy = p99();
+    let run = streams.iter_mut().all(|stream| matches!(stream.try_wait(), Ok(None)));
+    for stream in &mut streams {
+        drop(stream.kill());
+        drop(stream.wait());
+    }
+    if run { Ok((idle, Samples::one(busy?))) } else { Err(io::Error::other("a download ended too early")) }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+/// A host whose agent may read from the server.
+pub(crate) fn config(server: &Server) -> String {
+    let listed =
+        format!("[agent.default.network]\nmode = \"proxy\"\nallow = [\"{ADDRESS}:{}\"]\n", server.port);
+    listed + &server.believed()
 }
 
-impl Server {
-    fn start() -> io::Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let made = rcgen::generate_simple_self_signed([ADDRESS.to_owned()]).map_err(io::Error::other)?;
-        let (certificate, key) = (folder.path().join("certificate.pem"), folder.path().join("key.pem"));
-        std::fs::write(&certificate, made.cert.pem())?;
-        std::fs::write(&key, made.signing_key.serialize_pem())?;
-        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("functional/registry.py");
-        let mut command = Command::new("python3");
-        command.arg(script).arg(ADDRESS).args([&certificate, &key]).arg(folder.path());
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut lines = BufReader::new(output).lines();
-        let ports = lines.next().ok_or(io::ErrorKind::UnexpectedEof)??;
-        // It says a line for each request, and must not wait for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        let port = ports.split(' ').next().and_then(|port| port.parse().ok());
-        let port = port.ok_or_else(|| io::Error::other("the server has no port"))?;
-        Ok(Self { child, port, folder })
-    }
+/// The client outside of any jail.
+fn ask(server: &Server, url: &str) -> io::Result<Vec<Asked>> {
+    read(&Command::new("curl").args(words(url)).arg("--cacert").arg(server.certificate()).output()?)
+}
 
-    fn config(&self) -> String {
-        format!(
-            "[agent.default.network]\nmode = \"proxy\"\nallow = [\"{ADDRESS}:{0}\"]\n\
-             [egress]\nauthorities_file = \"{1}\"\nprivate_hosts = [\"{ADDRESS}:{0}\"]\n",
-            self.port,
-            self.folder.path().join("certificate.pem").display()
-        )
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("https://{ADDRESS}:{}{path}", self.port)
-    }
-
-    /// The client outside of any jail.
-    fn ask(&self, url: &str) -> io::Result<Vec<Asked>> {
-        let mut command = Command::new("curl");
-        command.args(words(url)).arg("--cacert").arg(self.folder.path().join("certificate.pem"));
-        read(&command.output()?)
-    }
-
-    /// The same client in a jail.
-    fn ask_from_jail(&self, host: &Host, url: &str) -> io::Result<Vec<Asked>> {
-        let words: Vec<&str> = ["run", "--", "curl"].into_iter().chain(words(url)).collect();
-        read(&host.ctl(&words))
-    }
+/// The same client in a jail.
+fn ask_from_jail(host: &Host, url: &str) -> io::Result<Vec<Asked>> {
+    let words: Vec<&str> = ["run", "--", "curl"].into_iter().chain(words(url)).collect();
+    read(&host.ctl(&words))
 }
 
 /// The arguments of the client: it says rate and time of each request, and keeps nothing.

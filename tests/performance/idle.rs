@@ -55,6 +55,14 @@ pub(crate) fn weight_of_one(pid: u32) -> io::Result<f64> {
     weigh(pid).map(|weight| weight.pss)
 }
 
+/// The PSS of a process and all that it has started, MiB.
+pub(crate) fn weight_of_tree(pid: u32) -> io::Result<f64> {
+    let own = weigh(pid)?.pss;
+    let below = children(pid.cast_signed())?.into_iter();
+    // One may have ended meanwhile.
+    Ok(own + below.filter_map(|child| weight_of_tree(child).ok()).sum::<f64>())
+}
+
 fn children(pid: i32) -> io::Result<Vec<u32>> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))?;
     Ok(text.split_whitespace().filter_map(|word| word.parse().ok()).collect())

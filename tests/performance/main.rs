@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "a bench starts the real programs, and its own other half")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
+mod browser;
 mod call;
 mod channels;
 mod client;
@@ -19,7 +20,10 @@ mod jobs;
 mod judging;
 mod launch;
 mod litellm;
+mod local;
 mod machine;
+mod mcp;
+mod packages;
 mod person;
 mod provider;
 mod queued;
@@ -56,6 +60,9 @@ const SETS: &[Set] = &[
     ("remembering", remembering::measure),
     ("gateway", gateway::measure),
     ("egress", egress::measure),
+    ("packages", packages::measure),
+    ("mcp", mcp::measure),
+    ("browser", browser::measure),
 ];
 
 fn main() -> ExitCode {

@@ -18,6 +18,8 @@ pub struct Registry {
     child: Child,
     /// Where it is served over TLS.
     pub port: u16,
+    /// Where it is served without.
+    pub plain: u16,
     /// A line for each request.
     asked: Arc<Mutex<Vec<String>>>,
     folder: tempfile::TempDir,
@@ -60,7 +62,8 @@ impl Registry {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("python3");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let ports = lines.next().and_then(Result::ok).unwrap_or_default();
-        let port = ports.split(' ').next().and_then(|port| port.parse().ok()).expect("its port");
+        let mut ports = ports.split(' ').map(|port| port.parse().expect("its port"));
+        let (port, plain) = (ports.next().expect("its port"), ports.next().unwrap_or_default());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&asked);
         thread::spawn(move || {
@@ -68,7 +71,7 @@ impl Registry {
                 heard.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        Self { child, port, asked, folder, name }
+        Self { child, port, plain, asked, folder, name }
     }
 
     /// Its certificate, in PEM.

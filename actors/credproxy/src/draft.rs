@@ -53,7 +53,7 @@ impl Draft {
             Some(At::Header { name, prefix }) => Some((name.as_str(), prefix.as_str())),
             _ => None,
         };
-        let headers = headers::build(&address.to_string(), &request.headers, free)?;
+        let headers = headers::build(&address.to_string(), &request.headers, free, request.cookies)?;
         let slot = slot(at, &address.path, &headers, &request.body)?;
         let Request { verb, body, .. } = request;
         Ok(Self { verb, path: address.path.clone(), headers, body: body.into_vec(), slot })
@@ -197,6 +197,7 @@ mod tests {
             headers: List::new([kind]).unwrap(),
             body: Blob::new(body).unwrap(),
             secret: at.map(|at| Placement { secret: Name::clip("k"), at }),
+            cookies: false,
         }
     }
 

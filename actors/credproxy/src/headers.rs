@@ -1,7 +1,7 @@
 //! The headers of a request: which a caller may set, and the one that a secret goes into. Pure.
 
 use crate::secret::Secret;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HOST};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use ipc_proto::credproxy::{CredError, Header, PLACEHOLDER};
 
@@ -26,7 +26,7 @@ const RESERVED: &[&str] = &[
     "upgrade",
 ];
 
-/// The headers of a request to `host`, with room for a secret in `free`, which is not yet among them.
+/// The headers of a request to `host`, with room for a secret in `free`, which is not yet among them. `cookies` permits `Cookie`.
 ///
 /// A caller's name is a token outside of [`RESERVED`], each once; its value is printable ASCII, so that no line end
 /// makes one header into two. The mark of a secret stands in no header: a header that takes a secret takes all of it.
@@ -34,11 +34,12 @@ pub(crate) fn build(
     host: &str,
     given: &[Header],
     free: Option<(&str, &str)>,
+    cookies: bool,
 ) -> Result<HeaderMap, CredError> {
     let mut headers = HeaderMap::new();
     for header in given {
         let name = name(&header.name)?;
-        if is_reserved(&name) || headers.contains_key(&name) {
+        if is_reserved(&name) && !(cookies && name == COOKIE) || headers.contains_key(&name) {
             return Err(CredError::BadHeader);
         }
         if header.name.contains(PLACEHOLDER) || header.value.contains(PLACEHOLDER) {
@@ -106,13 +107,13 @@ mod tests {
     }
 
     fn refused(name: &str, value: &str) -> bool {
-        build("a.test", &[header(name, value)], None).err() == Some(CredError::BadHeader)
+        build("a.test", &[header(name, value)], None, false).err() == Some(CredError::BadHeader)
     }
 
     #[test]
     fn ordinary_headers_pass_and_credproxys_own_are_added() {
         let given = [header("Content-Type", "application/json"), header("anthropic-version", "2023-06-01")];
-        let headers = build("a.test:8443", &given, None).unwrap();
+        let headers = build("a.test:8443", &given, None, false).unwrap();
         let want = [
             ("content-type", "application/json"),
             ("anthropic-version", "2023-06-01"),
@@ -133,17 +134,28 @@ mod tests {
         assert!(RESERVED.is_sorted());
     }
 
+    // Holds P4-47.
+    #[test]
+    fn a_cookie_is_sent_only_where_the_caller_says_that_it_has_cookies() {
+        let cookie = [header("Cookie", "session=1")];
+        assert_eq!(build("a.test", &cookie, None, true).unwrap().get("cookie").unwrap(), "session=1");
+        let other = [header("Authorization", "Bearer x")];
+        for (given, cookies) in [(&cookie, false), (&other, true)] {
+            assert_eq!(build("a.test", given, None, cookies).err(), Some(CredError::BadHeader));
+        }
+    }
+
     #[test]
     fn no_line_end_or_control_character_gets_into_a_name_or_a_value() {
         for bad in
             ["a\r\nX-Evil: 1", "a\nb", "a\rb", "a\0b", "a\u{7f}", "a\u{85}b", "a\u{e9}", "a\tb", "\u{a}"]
         {
             assert!(refused("x-ok", bad), "{bad:?}");
-            assert!(build("a.test", &[], Some(("x-ok", bad))).is_err(), "{bad:?}");
+            assert!(build("a.test", &[], Some(("x-ok", bad)), false).is_err(), "{bad:?}");
         }
         for bad in ["", "x y", "x:y", "x\r\ny", "x\n", "x\0", "\u{e9}", "(x)", "x/y", "x\"", "x: 1\r\nHost"] {
             assert!(refused(bad, "v"), "{bad:?}");
-            assert!(build("a.test", &[], Some((bad, ""))).is_err(), "{bad:?}");
+            assert!(build("a.test", &[], Some((bad, "")), false).is_err(), "{bad:?}");
         }
     }
 
@@ -151,15 +163,15 @@ mod tests {
     fn the_mark_of_a_secret_stands_in_no_header() {
         let misplaced = Some(CredError::Misplaced);
         let value = format!("Bearer {PLACEHOLDER}");
-        assert_eq!(build("a.test", &[header("x-a", &value)], None).err(), misplaced);
-        assert_eq!(build("a.test", &[header(PLACEHOLDER, "v")], None).err(), misplaced);
+        assert_eq!(build("a.test", &[header("x-a", &value)], None, false).err(), misplaced);
+        assert_eq!(build("a.test", &[header(PLACEHOLDER, "v")], None, false).err(), misplaced);
     }
 
     #[test]
     fn a_header_is_set_once() {
         let twice = [header("x-a", "1"), header("X-A", "2")];
-        assert_eq!(build("a.test", &twice, None).err(), Some(CredError::BadHeader));
-        let placed = build("a.test", &[header("x-api-key", "mine")], Some(("X-Api-Key", "")));
+        assert_eq!(build("a.test", &twice, None, false).err(), Some(CredError::BadHeader));
+        let placed = build("a.test", &[header("x-api-key", "mine")], Some(("X-Api-Key", "")), false);
         assert_eq!(placed.err(), Some(CredError::BadHeader));
     }
 
@@ -169,13 +181,13 @@ mod tests {
         for (name, prefix, want) in
             [("Authorization", "Bearer ", "Bearer 0123456789"), ("x-api-key", "", "0123456789")]
         {
-            let mut headers = build("a.test", &[], Some((name, prefix))).unwrap();
+            let mut headers = build("a.test", &[], Some((name, prefix)), false).unwrap();
             place(&mut headers, name, prefix, &secret).unwrap();
             assert_eq!(headers.get(name).unwrap(), want);
             assert!(!format!("{headers:?}").contains("0123456789"));
         }
         for name in ["host", "content-length", "cookie", "proxy-authorization", "transfer-encoding"] {
-            assert!(build("a.test", &[], Some((name, ""))).is_err(), "{name}");
+            assert!(build("a.test", &[], Some((name, "")), false).is_err(), "{name}");
         }
     }
 }

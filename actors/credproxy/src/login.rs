@@ -132,6 +132,6 @@ fn asked(login: &Login, address: &Address) -> Result<http::Request<Full<Bytes>>,
     let mut request = http::Request::new(Full::new(Bytes::copy_from_slice(form.as_bytes())));
     *request.method_mut() = Method::POST;
     *request.uri_mut() = address.path.parse().map_err(|_| CredError::BadUrl)?;
-    *request.headers_mut() = headers::build(&address.to_string(), &own, None)?;
+    *request.headers_mut() = headers::build(&address.to_string(), &own, None, false)?;
     Ok(request)
 }

@@ -176,7 +176,7 @@ impl<O: Outside> Proxy<O> {
         }
         replies.sweep(self.limits.idle);
         let slot = Arc::clone(&self.slots).try_acquire_owned().map_err(|_| CredError::Full)?;
-        let (placement, verb) = (request.secret.clone(), request.verb);
+        let (placement, verb, cookies) = (request.secret.clone(), request.verb, request.cookies);
         let (sum, bytes) = (hash(&request), request.body.len() as u64);
         let draft = Draft::new(request, &address)?;
         let used = placement.map(|placement| Used {
@@ -187,21 +187,21 @@ impl<O: Outside> Proxy<O> {
             poll,
         });
         let (reply, lease) = self.exchange(draft, used, &address).await?;
-        Ok(self.begin_reply(replies, reply, Held::Pooled(lease), slot).await)
+        Ok(self.begin_reply(replies, (reply, cookies), Held::Pooled(lease), slot).await)
     }
 
-    /// The head of a reply, which is put among `replies` unless all of it has come.
+    /// The head of a reply, with its cookies if the caller has them; it is put among `replies` unless all of it has come.
     pub(crate) async fn begin_reply(
         &self,
         replies: &Replies,
-        reply: http::Response<Incoming>,
+        (reply, cookies): (http::Response<Incoming>, bool),
         held: Held,
         slot: OwnedSemaphorePermit,
     ) -> Head {
         let status = reply.status().as_u16();
         let retry_after = retry_after(reply.headers());
         let live = Arc::clone(&self.patterns.borrow());
-        let (headers, cut_out) = shown_headers(reply.headers(), &live);
+        let (headers, cut_out) = shown_headers(reply.headers(), cookies, &live);
         self.record_redaction(cut_out).await;
         let mut reply = Reply::new(reply.into_body(), held, self.patterns.clone(), slot, self.limits);
         let first = reply.at_once().await;

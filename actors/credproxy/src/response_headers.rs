@@ -16,10 +16,19 @@ const NAMES: &[&str] = &[
 /// Given out by how their names begin.
 const FAMILIES: &[&str] = &["anthropic-ratelimit-", "ratelimit-", "x-ratelimit-"];
 
-/// The headers, and how many secrets were cut out of them. What is too long, or more than sixteen, is left out.
-pub(crate) fn shown_headers(headers: &HeaderMap, live: &SecretPatterns) -> (List<Header, 16>, u64) {
+/// The headers, and how many secrets were cut out of them. What is too long, or more than sixteen, is left out. Cookies are given to
+/// a caller that has them.
+pub(crate) fn shown_headers(
+    headers: &HeaderMap,
+    cookies: bool,
+    live: &SecretPatterns,
+) -> (List<Header, 16>, u64) {
     let mut cut_out = 0;
-    let listed = |name: &str| NAMES.contains(&name) || FAMILIES.iter().any(|family| name.starts_with(family));
+    let listed = |name: &str| {
+        NAMES.contains(&name)
+            || FAMILIES.iter().any(|family| name.starts_with(family))
+            || (cookies && name == "set-cookie")
+    };
     let found = headers.iter().filter(|(name, _)| listed(name.as_str())).filter_map(|(name, value)| {
         let (mut redactor, mut clean) = (Redactor::default(), Vec::new());
         redactor.push(value.as_bytes(), &[live], &mut clean);
@@ -76,7 +85,7 @@ mod tests {
             ("x-evil", "1"),
             ("server", "x"),
         ]);
-        let (found, cut_out) = shown_headers(&headers, &patterns("some-secret"));
+        let (found, cut_out) = shown_headers(&headers, false, &patterns("some-secret"));
         let names: Vec<&str> = found.iter().map(|header| header.name.as_str()).collect();
         let want = [
             "content-type",
@@ -90,6 +99,8 @@ mod tests {
             "location",
         ];
         assert_eq!((names.as_slice(), cut_out), (want.as_slice(), 0));
+        let (found, _) = shown_headers(&headers, true, &patterns("some-secret"));
+        assert!(texts(&found).contains(&"set-cookie: session=1".to_owned()));
     }
 
     // Holds P4-29.
@@ -98,7 +109,7 @@ mod tests {
         let secret = "sk-live/0123+ABC";
         for form in [secret, "sk-live%2F0123%2BABC", "sk-live%2f0123%2bABC", "c2stbGl2ZS8wMTIzK0FCQw"] {
             let headers = map(&[("location", &format!("/next?key={form}"))]);
-            let (found, cut_out) = shown_headers(&headers, &patterns(secret));
+            let (found, cut_out) = shown_headers(&headers, false, &patterns(secret));
             // The last letter of base64 belongs half to the byte that follows.
             let found = texts(&found).concat();
             assert!(found.starts_with("location: /next?key=[REDACTED]") && cut_out == 1, "{form}: {found}");
@@ -110,13 +121,13 @@ mod tests {
     fn headers_beyond_their_bounds_are_left_out_and_retry_after_is_seconds() {
         let long = "x".repeat(1025);
         let (found, _) =
-            shown_headers(&map(&[("location", &long), ("request-id", "1")]), &patterns("some-secret"));
+            shown_headers(&map(&[("location", &long), ("request-id", "1")]), false, &patterns("some-secret"));
         assert_eq!(texts(&found), ["request-id: 1"]);
         let many: Vec<(String, String)> =
             (0..40).map(|n| (format!("x-ratelimit-{n}"), n.to_string())).collect();
         let many: Vec<(&str, &str)> =
             many.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        assert_eq!(shown_headers(&map(&many), &patterns("some-secret")).0.len(), 16);
+        assert_eq!(shown_headers(&map(&many), false, &patterns("some-secret")).0.len(), 16);
         assert_eq!(retry_after(&map(&[("retry-after", " 17 ")])), Some(17));
         assert_eq!(retry_after(&map(&[("retry-after", "Wed, 21 Oct 2015 07:28:00 GMT")])), None);
     }

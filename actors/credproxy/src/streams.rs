@@ -54,11 +54,13 @@ impl<O: Outside> Proxy<O> {
                     }
                 };
                 let url = over_http(&url)?;
-                let request = Request { verb: Verb::Get, url, headers, body: Blob::default(), secret };
+                let (verb, body) = (Verb::Get, Blob::default());
+                let request = Request { verb, url, headers, body, secret, cookies: false };
                 self.upgrade(owner, request).await?
             }
             Opening::Upload { verb, url, headers, secret, length } => {
-                let request = Request { verb, url, headers, body: Blob::default(), secret };
+                let body = Blob::default();
+                let request = Request { verb, url, headers, body, secret, cookies: false };
                 self.upload(owner, request, length).await?
             }
             Opening::Line { protocol, server, upgrade, name, user, secret, mechanism } => {
@@ -131,7 +133,7 @@ impl<O: Outside> Proxy<O> {
                     Err(fault) => Err(broken(fault)),
                     Ok((reply, connection)) => {
                         let held = Held::Own { _connection: connection };
-                        let head = self.begin_reply(replies, reply, held, slot).await;
+                        let head = self.begin_reply(replies, (reply, false), held, slot).await;
                         Ok(Incoming::Head(Box::new(head)))
                     }
                 },

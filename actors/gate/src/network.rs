@@ -1,6 +1,7 @@
 //! The way out of a jail: each request of a program is judged here, counted and passed to egress.
 
 mod bounds;
+mod canary;
 mod decision;
 mod question;
 mod requests;

@@ -11,6 +11,9 @@ use std::fmt::Write;
 /// The tool for services with a key, and the one for those with a login.
 const TOOLS: [&str; 2] = ["http_call", "oauth_call"];
 
+/// The tool that types the placeholder of a secret into a form.
+const TYPING: &str = "browser_type";
+
 /// Returns true if this tool calls services.
 pub(crate) fn calls(tool: &str) -> bool {
     TOOLS.contains(&tool)
@@ -62,6 +65,10 @@ pub(crate) fn described(
     description: &str,
 ) -> String {
     let mut text = description.to_owned();
+    for service in of_forms(services, agent).filter(|_| tool == TYPING) {
+        let _ = write!(text, "\nOn {} the host has the secret", service.base_url);
+        let _ = write!(text, ": type {PLACEHOLDER} alone into its field. {}", service.description);
+    }
     let own = services.iter().filter(|(_, service)| of(service, tool, agent));
     for (name, service) in own.filter(|_| calls(tool)) {
         let verbs: Vec<&str> = service.verbs.iter().map(|verb| verb.word()).collect();
@@ -95,6 +102,27 @@ pub(crate) fn of_programs<'a>(
 ) -> impl Iterator<Item = (&'a String, &'a Service)> {
     services.iter().filter(move |(_, it)| {
         it.variable.is_some() && it.secret.is_some() && it.agents.iter().any(|one| one == agent)
+    })
+}
+
+/// Returns true if the secret of a service goes into a field of a body.
+pub(crate) fn is_in_body(service: &Service) -> bool {
+    matches!(service.secret.as_ref().map(|secret| &secret.at), Some(At::Field { .. }))
+}
+
+/// The services whose secret goes into a form that a page of this agent's browser sends.
+fn of_forms<'a>(
+    services: &'a BTreeMap<String, Service>,
+    agent: &'a str,
+) -> impl Iterator<Item = &'a Service> {
+    of_programs(services, agent).map(|(_, service)| service).filter(|service| is_in_body(service))
+}
+
+/// Returns true if one of them is at this site, a URL of scheme, host and port.
+pub(crate) fn has_form(services: &BTreeMap<String, Service>, agent: &str, site: &str) -> bool {
+    of_forms(services, agent).any(|service| {
+        let rest = service.base_url.strip_prefix(site.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     })
 }
 
@@ -138,6 +166,7 @@ fn built(service: &Service, args: &Map<String, Value>, call: Option<&ToolCall>) 
         headers: headers(service, body.is_empty(), call),
         body: Blob::new(body).map_err(|_| "the body is too long".to_owned())?,
         secret: service.secret.clone(),
+        cookies: false,
     })
 }
 

@@ -5,7 +5,7 @@ use crate::ask::{Ask, out_of_bounds};
 use crate::page;
 use crate::search::Search;
 use address::{Scheme, Target, Unfit};
-use http::header::{CONTENT_TYPE, LOCATION};
+use http::header::{CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -60,6 +60,8 @@ pub(crate) struct Fetched {
     pub(crate) cut: bool,
     /// Redirects on the way.
     pub(crate) redirects: u8,
+    /// The challenge of a reply of 401.
+    pub(crate) challenge: Option<String>,
 }
 
 impl<O: Outside> Web<O> {
@@ -91,9 +93,10 @@ impl<O: Outside> Web<O> {
             address::may_go(&target, rule).map_err(refused)?;
             let (head, body, _conversation) = self.exchange(&target, &ask).await?;
             let Some((location, method)) = location(&head.headers, ask.redirected(head.status))? else {
-                let content_type = content_type(&head.headers);
+                let (status, content_type) = (head.status, content_type(&head.headers));
+                let challenge = challenge(&head);
                 let (body, cut) = read(body, bound).await?;
-                return Ok(Fetched { status: head.status, target, content_type, body, cut, redirects });
+                return Ok(Fetched { status, target, content_type, body, cut, redirects, challenge });
             };
             let next = target.follow(&location).map_err(refused)?;
             keeps_tls(&target, &next)?;
@@ -144,6 +147,12 @@ fn location(
     }
     let location = std::str::from_utf8(location.as_bytes()).map_err(|_| refused(Unfit::Malformed))?;
     Ok(Some((location.to_owned(), method)))
+}
+
+/// The first challenge of a reply of 401, where it is text.
+fn challenge(head: &http::response::Parts) -> Option<String> {
+    let line = head.headers.get(WWW_AUTHENTICATE).filter(|_| head.status == StatusCode::UNAUTHORIZED)?;
+    line.to_str().ok().map(str::to_owned)
 }
 
 fn content_type(headers: &HeaderMap) -> String {

@@ -28,6 +28,7 @@ pub(crate) fn read(fetched: &Fetched) -> Page {
         cut: fetched.cut || text.len() > PAGE_BOUND,
         text: Text::clip(&text),
         redirects: fetched.redirects,
+        challenge: fetched.challenge.as_deref().and_then(|line| Text::new(line).ok()).unwrap_or_default(),
     }
 }
 

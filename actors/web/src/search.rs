@@ -143,6 +143,7 @@ fn request(verb: Verb, url: &str, body: &str, secret: Option<Placement>) -> Resu
         headers: List::clip(headers),
         body: Blob::new(body).map_err(|_| out_of_bounds("query"))?,
         secret,
+        cookies: false,
     })
 }
 

@@ -58,7 +58,7 @@ pub fn specs() -> Vec<ToolSpec> {
         tool("browser_click", "Clicks an element of the last snapshot.", [reference()]),
         tool(
             "browser_type",
-            "Types a text into a field of the last snapshot. Never type a password or key.",
+            "Types a text into a field of the last snapshot. Never type a password or key that you were told.",
             [reference(), ("text", text)],
         ),
         tool(

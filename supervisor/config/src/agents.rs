@@ -97,6 +97,16 @@ fn agent(name: &str, view: &View<'_>, known: &Known<'_>, problems: &mut Problems
         limits: view.table("limits").section(problems),
         engine,
         network: network::of_agent(view),
+        browser_isolate: isolates(view),
+    }
+}
+
+/// The profile decides where the key is not set.
+fn isolates(view: &View<'_>) -> bool {
+    if view.given("browser_isolate").is_some() {
+        view.flag("browser_isolate")
+    } else {
+        view.word("profile") == "paranoid"
     }
 }
 

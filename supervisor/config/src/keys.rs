@@ -280,8 +280,8 @@ mod tests {
         assert_eq!(parts_after("log"), ["format", "level", "rotate_bytes", "levels"]);
         assert_eq!(parts_after("agent"), ["NAME"]);
         let agent = [
-            "model", "prompt_file", "tools", "profile", "browser", "delegates", "schedule", "own_words", "memory",
-            "memory_tokens", "engine", "limits", "network",
+            "model", "prompt_file", "tools", "profile", "browser", "browser_isolate", "delegates",
+            "schedule", "own_words", "memory", "memory_tokens", "engine", "limits", "network",
         ];
         assert_eq!(parts_after("agent.NAME"), agent);
         assert!(parts_after("").contains(&"user[]") && parts_after("lo").is_empty());

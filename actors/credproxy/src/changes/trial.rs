@@ -16,7 +16,8 @@ impl<O: Outside> Proxy<O> {
         let at = self.ask(|reply| VaultRequest::Place(name.clone(), reply)).await?.unwrap_or_else(bearer);
         let url = marked(url, &at)?;
         let secret = Some(Placement { secret: name, at });
-        let request = Request { verb, url, headers: List::default(), body: Blob::default(), secret };
+        let (headers, body) = (List::default(), Blob::default());
+        let request = Request { verb, url, headers, body, secret, cookies: false };
         let replies = Replies::default();
         let head = self.request(&replies, request).await?;
         replies.close(head.reply);

@@ -162,7 +162,7 @@ impl Lab {
 
 fn get(url: &str) -> Request {
     let (headers, body) = (List::default(), Blob::default());
-    Request { verb: Verb::Get, url: text(url), headers, body, secret: None }
+    Request { verb: Verb::Get, url: text(url), headers, body, secret: None, cookies: false }
 }
 
 fn with_key(url: &str) -> Request {

@@ -5,10 +5,12 @@ use crate::decision::page::{acts, reference};
 use crate::decision::verdict;
 use crate::effects::outcome::{Effect, done, failed, unknown};
 use crate::effects::picture;
+use crate::services;
 use crate::state::context::GateContext;
-use crate::state::mcp::{Instance, Lost, NO_PAGE, origin_of};
+use crate::state::mcp::{Instance, Lost, NO_PAGE, User, origin_of};
 use crate::turn::context::TurnContext;
 use ipc_proto::browser::{BrowserError, Command, Format, Key, Note, Outcome, Page};
+use ipc_proto::credproxy::PLACEHOLDER;
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::mcp::{Act, Reply};
 use ipc_proto::runner_gate::GateError;
@@ -24,6 +26,10 @@ use toolset::browser_tools::PREFIX;
 
 /// Seconds of one command: more than a page has to load.
 const SECONDS: u16 = 35;
+
+/// The refusal of a placeholder, before the site.
+const NO_SECRET: &str = "the placeholder of a secret is typed alone, and only where a [service.NAME] of this agent with `field` and \
+                         `variable` has its `base_url` on the site of the page, which is";
 
 /// Returns true if this tool uses the browser.
 pub(crate) fn calls(tool: &str) -> bool {
@@ -48,11 +54,20 @@ pub(crate) async fn call(
         // Before anything of this label is told.
         browser.raise_to(&context.session.label.join(&context.workspace_label));
     }
-    browser.browsing.begin(context.turn.session, context.turn.id);
+    browser.browsing.begin(User {
+        session: context.turn.session,
+        turn: context.turn.id,
+        agent: context.turn.agent.clone(),
+        isolates: context.agent.browser_isolate,
+    });
     let replied = browser.ask(Act::Browse(command), SECONDS).await;
     Ok(match replied {
         Ok(Reply::Browsed(Ok(outcome))) => {
             browser.browsing.shows(&outcome);
+            if browser.browsing.has_left() {
+                gate.mcp.close_browser(context.turn.session);
+                return Ok(left(&browser, &outcome));
+            }
             shown(gate, context, call, &browser, outcome).await?
         }
         Ok(Reply::Browsed(Err(BrowserError::Dead)) | Reply::Gone | Reply::TimedOut) | Err(Lost::Unknown) => {
@@ -85,6 +100,15 @@ async fn ready(
             );
         }
         browser.browsing.permit();
+        if let Command::Type { text, .. } = &command
+            && text.contains(PLACEHOLDER)
+        {
+            let services = &gate.settings.services;
+            if text.as_str() != PLACEHOLDER || !services::has_form(services, &context.turn.agent, &act.site) {
+                return Err(format!("{NO_SECRET} {}", act.site));
+            }
+            browser.browsing.permit_secret();
+        }
     }
     Ok((command, browser))
 }
@@ -144,7 +168,11 @@ async fn browser(
     command: &Command,
 ) -> Result<Arc<Instance>, String> {
     let session = context.turn.session;
-    if matches!(command, Command::Navigate { .. }) {
+    if let Command::Navigate { url } = command {
+        let open = gate.mcp.open_browser(session).filter(|_| context.agent.browser_isolate);
+        if open.is_some_and(|open| open.browsing.is_of_another_site(url)) {
+            gate.mcp.close_browser(session);
+        }
         return gate.mcp.browser(session).await.map_err(|trouble| trouble.to_string());
     }
     let open = gate.mcp.open_browser(session);
@@ -176,16 +204,36 @@ async fn shown(
             (page, format!("\n[a picture of {length} bytes]"))
         }
     };
+    Ok(told(browser, &page, format!("{}{text}", head(&page))))
+}
+
+/// The result of a command that led an isolated browser to another site; the browser was closed.
+fn left(browser: &Instance, outcome: &Outcome) -> Effect {
+    let blank = Page::default();
+    let page = match outcome {
+        Outcome::Page(page) | Outcome::Snapshot { page, .. } | Outcome::Picture { page, .. } => page,
+        Outcome::Closed => &blank,
+    };
+    let site = origin_of(&page.url).map_or_else(String::new, |origin| origin.url());
+    let text = format!(
+        "It led to {site}, another site than the browser was launched for, and this agent's browser shows one site a launch: it was \
+         closed with its logins. Call browser_navigate to open an address there."
+    );
+    told(browser, page, text)
+}
+
+/// A text about a page, which is its site's.
+fn told(browser: &Instance, page: &Page, output: String) -> Effect {
     let host = origin_of(&page.url).map_or_else(|| "blank".to_owned(), |origin| origin.host.to_string());
     let source = format!("browser:{host}");
     let label = Label::of(Trust::Untrusted, Class::Internal, &source).join(&browser.label());
-    Ok(Effect {
+    Effect {
         outcome: tool::Outcome::Success,
-        output: format!("{}{text}", head(&page)),
+        output,
         label: Some(label),
         crossing: Crossing::Web,
         source: Some(source),
-    })
+    }
 }
 
 /// The address, the title and the events of a page.

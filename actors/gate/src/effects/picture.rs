@@ -23,14 +23,16 @@ pub(super) async fn show(
     (media, name): (&str, &str),
     bytes: Blob<PICTURE>,
 ) -> Result<(), GateError> {
-    let turn = context.turn.id;
-    let sent = gate.router.call(&router::method::send_file, |router, rpc| {
-        let (id, name, bytes) = (call.id, Text::clip(name), Blob::new(&*bytes).unwrap_or_default());
-        async move { router.send_file(rpc, turn, id, name, Text::default(), bytes).await }
-    });
     // A message that came by no channel has no conversation that files can be sent to.
-    if !matches!(sent.await, Ok(Ok(()))) {
-        tracing::debug!("a picture was not sent to the conversation");
+    if context.turn.by_channel {
+        let turn = context.turn.id;
+        let sent = gate.router.call(&router::method::send_file, |router, rpc| {
+            let (id, name, bytes) = (call.id, Text::clip(name), Blob::new(&*bytes).unwrap_or_default());
+            async move { router.send_file(rpc, turn, id, name, Text::default(), bytes).await }
+        });
+        if !matches!(sent.await, Ok(Ok(()))) {
+            tracing::warn!("a picture was not sent to the conversation");
+        }
     }
     if context.agent.sees {
         record::image(gate, context, media, &bytes).await?;

@@ -73,6 +73,9 @@ async fn of_page(
     let blocked = match verdict.decision {
         Decision::Deny => Some(verdict.reason.as_str()),
         _ if place.listed => None,
+        _ if place.service.is_some() => {
+            Some("no call typed the placeholder of the secret on a page of this site")
+        }
         _ if !place.reads => Some("nothing on a page of this site was used, so its pages send nothing to it"),
         Decision::Ask if verdict.declassifies || verdict.owner_only => Some(verdict.reason.as_str()),
         Decision::Ask | Decision::Allow => None,

@@ -4,7 +4,7 @@
 use crate::network::bounds::{Bounds, HELD_IN_ALL, bound};
 use crate::network::decision::{self, Show, away, refused};
 use crate::network::session::{By, NEXT, Outbound, Place, is_canonical};
-use crate::network::{secret, service};
+use crate::network::{canary, secret, service};
 use crate::state::context::GateContext;
 use crate::turn::labels;
 use ipc_proto::audit::{Action, Event, Result3};
@@ -113,28 +113,24 @@ impl Network {
         }
         let place = Place::of(&outbound, &request);
         is_canonical(&request.origin)?;
-        let keyed = secret::keyed(&self.0.gate.settings.services, outbound.agent(), &request);
+        if outbound.mixes_sites(&request) {
+            let next = "have the agent open it by browser_navigate, which launches the browser anew";
+            return Err(refused(&place, "this browser shows pages of one site a launch", next));
+        }
+        let agent = outbound.agent();
+        let keyed = secret::keyed(&self.0.gate.settings.services, outbound.sender(agent.as_ref()), &request);
         let keyed = keyed.map_err(|(rule, next)| refused(&place, &rule, &next))?;
         if request.websocket && (keyed.is_some() || outbound.carried(&self.0.gate).is_some()) {
             return Err(refused(&place, "a WebSocket carries no secret of a service", "use plain requests"));
         }
         let place = match &keyed {
-            Some(keyed) => place.with_secret(keyed.service.clone()),
+            Some(keyed) => place.with_secret(&outbound, keyed.service.clone()),
             None => place,
         };
         let held = self.hold(request.body.len())?;
         let label = self.label(&outbound, &place).await?;
         self.stand(&outbound, &place, label).await?;
-        if holds(&request, &outbound.facts.canary) {
-            let event = Event::new(Action::CanaryLeaked, Result3::Blocked).about(&place.subject());
-            let event = outbound.mark(event);
-            self.0.gate.record(event).await.map_err(|_| away(&place, "audit"))?;
-            return Err(refused(
-                &place,
-                "the request holds text of the prompt that must not leave",
-                "leave it out",
-            ));
-        }
+        self.keep_in(&outbound, &place, canary::holds(&request, &outbound.facts.canary)).await?;
         let sent = request.body.len();
         self.0.bounds.borrow_mut().send(sent)?;
         let replied = match keyed {
@@ -384,16 +380,4 @@ pub(super) fn flat<T>(reply: Result<Result<T, EgressError>, Fault>) -> Result<T,
         _ => EgressError::Down,
     });
     reply.and_then(|reply| reply).map_err(NetworkError::Egress)
-}
-
-/// Returns true if any part of a request holds this text.
-fn holds(request: &Request, text: &str) -> bool {
-    let within = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-    !text.is_empty()
-        && (within(request.path.as_bytes())
-            || within(&request.body)
-            || request
-                .headers
-                .iter()
-                .any(|line| within(line.value.as_bytes()) || within(line.name.as_bytes())))
 }

@@ -1,7 +1,7 @@
 //! A program's request to one of the owner's services: the program has a placeholder where the secret goes, and credproxy puts the
 //! secret in outside of the jail. The gate holds the request to the service's agents, verbs and paths; it never sees the secret.
 
-use crate::services::of_programs;
+use crate::services::{is_in_body, of_programs};
 use ipc_proto::config::Service;
 use ipc_proto::credproxy::{self, At, Header, PLACEHOLDER, Verb};
 use ipc_proto::egress::{Line, Request};
@@ -38,18 +38,42 @@ pub(super) struct Keyed {
     pub(super) request: credproxy::Request,
 }
 
-/// The request as credproxy sends it, if it has the placeholder of a secret; `agent` is none for a server, which has no service.
+/// The sender of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sender<'a> {
+    /// A program of this agent.
+    Program(&'a str),
+    /// A page of this agent's browser: a secret goes into a field of a form alone, and a login comes back as cookies.
+    Page(&'a str),
+    /// A server, which has no service.
+    Server,
+}
+
+impl Sender<'_> {
+    const fn is_page(self) -> bool {
+        matches!(self, Self::Page(_))
+    }
+}
+
+/// The request as credproxy sends it, if it has the placeholder of a secret.
 ///
 /// # Errors
 /// The placeholder stands where no service of this agent takes it.
 pub(super) fn keyed(
     services: &BTreeMap<String, Service>,
-    agent: Option<&str>,
+    sender: Sender<'_>,
     request: &Request,
 ) -> Result<Option<Keyed>, Refusal> {
-    let found =
-        agent.and_then(|agent| of_programs(services, agent).find(|(_, it)| path_of(it, request).is_some()));
-    if !is_marked(request, found.is_some_and(|(_, service)| is_in_body(service))) {
+    let agent = match sender {
+        Sender::Program(agent) | Sender::Page(agent) => Some(agent),
+        Sender::Server => None,
+    };
+    let found = agent.and_then(|agent| {
+        of_programs(services, agent)
+            .filter(|(_, it)| !sender.is_page() || is_in_body(it))
+            .find(|(_, it)| path_of(it, request).is_some())
+    });
+    if !is_marked(request, sender.is_page() || found.is_some_and(|(_, service)| is_in_body(service))) {
         return Ok(None);
     }
     let refused = |rule: &str, next: &str| (rule.to_owned(), next.to_owned());
@@ -72,15 +96,12 @@ pub(super) fn keyed(
         request: credproxy::Request {
             verb,
             url: Text::new(format!("{}{}", request.origin.url(), request.path)).map_err(|_| fault())?,
-            headers: headers(service, request).ok_or_else(fault)?,
+            headers: headers(service, sender, request).ok_or_else(fault)?,
             body: Blob::new(request.body.to_vec()).map_err(|_| fault())?,
             secret: service.secret.clone(),
+            cookies: sender.is_page(),
         },
     }))
-}
-
-fn is_in_body(service: &Service) -> bool {
-    matches!(service.secret.as_ref().map(|secret| &secret.at), Some(At::Field { .. }))
 }
 
 /// Returns true if a header or the path has the placeholder; or the body, where a secret goes there: elsewhere it is text.
@@ -109,7 +130,7 @@ fn is_permitted(service: &Service, path: &str) -> bool {
 }
 
 /// The header lines without the one that the secret goes into; none where they do not fit.
-fn headers(service: &Service, request: &Request) -> Option<List<Header, LINES>> {
+fn headers(service: &Service, sender: Sender<'_>, request: &Request) -> Option<List<Header, LINES>> {
     let placed = match service.secret.as_ref().map(|secret| &secret.at) {
         Some(At::Header { name, .. }) => name.as_str(),
         _ => "",
@@ -117,8 +138,10 @@ fn headers(service: &Service, request: &Request) -> Option<List<Header, LINES>> 
     let mut lines: Vec<Header> = Vec::new();
     for Line { name, value } in request.headers.iter() {
         let known = name.to_ascii_lowercase();
+        let is_kept = sender.is_page() && known == "cookie";
         let is_dropped = DROPPED.contains(&known.as_str()) || known.eq_ignore_ascii_case(placed);
-        if is_dropped || known == "authorization" {
+        // A browser's hints on itself would leave no room for the others.
+        if (is_dropped && !is_kept) || known == "authorization" || known.starts_with("sec-ch-") {
             continue;
         }
         lines.push(Header { name: Name::clip(&known), value: Text::new(value.as_str()).ok()? });
@@ -167,7 +190,7 @@ mod tests {
     fn a_placeholder_becomes_a_request_of_its_service_without_credentials() {
         let (name, value) = bearer();
         let asked = request("a.example", "GET", "/api/messages/1?unread=1", (name, &value));
-        let keyed = keyed(&services(), Some("default"), &asked).unwrap().unwrap();
+        let keyed = keyed(&services(), Sender::Program("default"), &asked).unwrap().unwrap();
         assert_eq!(keyed.service.as_str(), "mail");
         assert_eq!(keyed.request.url.as_str(), "https://a.example/api/messages/1?unread=1");
         let names: Vec<&str> = keyed.request.headers.iter().map(|header| header.name.as_str()).collect();
@@ -178,20 +201,55 @@ mod tests {
     #[test]
     fn a_placeholder_elsewhere_is_refused_and_without_one_no_secret_is_used() {
         let (name, value) = bearer();
-        for (agent, host, method, path) in [
-            (Some("default"), "evil.example", "GET", "/api/messages"),
-            (Some("default"), "a.example.evil.example", "GET", "/api/messages"),
-            (Some("default"), "a.example", "POST", "/api/messages"),
-            (Some("default"), "a.example", "GET", "/api/contacts"),
-            (Some("default"), "a.example", "GET", "/apis/messages"),
-            (Some("default"), "a.example", "GET", "/api/messages/../contacts"),
-            (Some("other"), "a.example", "GET", "/api/messages"),
-            (None, "a.example", "GET", "/api/messages"),
+        let program = Sender::Program("default");
+        for (sender, host, method, path) in [
+            (program, "evil.example", "GET", "/api/messages"),
+            (program, "a.example.evil.example", "GET", "/api/messages"),
+            (program, "a.example", "POST", "/api/messages"),
+            (program, "a.example", "GET", "/api/contacts"),
+            (program, "a.example", "GET", "/apis/messages"),
+            (program, "a.example", "GET", "/api/messages/../contacts"),
+            (Sender::Program("other"), "a.example", "GET", "/api/messages"),
+            (Sender::Page("default"), "a.example", "GET", "/api/messages"),
+            (Sender::Server, "a.example", "GET", "/api/messages"),
         ] {
             let asked = request(host, method, path, (name, &value));
-            assert!(keyed(&services(), agent, &asked).is_err(), "{agent:?} {host} {method} {path}");
+            assert!(keyed(&services(), sender, &asked).is_err(), "{sender:?} {host} {method} {path}");
         }
         let plain = request("a.example", "GET", "/api/messages", ("x", "y"));
-        assert!(keyed(&services(), Some("default"), &plain).unwrap().is_none());
+        assert!(keyed(&services(), program, &plain).unwrap().is_none());
+    }
+    fn form(host: &str, path: &str, body: &str) -> Request {
+        let body = Blob::new(body.as_bytes().to_vec()).unwrap();
+        Request { body, ..request(host, "POST", path, ("Content-Type", "application/x-www-form-urlencoded")) }
+    }
+
+    // Holds P4-47.
+    #[test]
+    fn a_page_s_form_takes_the_secret_of_its_own_site_with_its_cookies() {
+        let mut services = services();
+        let service = services.get_mut("mail").unwrap();
+        service.secret =
+            Some(Placement { secret: Name::clip("key"), at: At::Field { name: Name::clip("pw") } });
+        service.verbs = vec![Verb::Post];
+        let page = Sender::Page("default");
+        let body = format!("who=ann&pw={PLACEHOLDER}");
+        let asked = form("a.example", "/api/messages/login", &body);
+        let of_page = keyed(&services, page, &asked).unwrap().unwrap();
+        let names = |keyed: &Keyed| -> Vec<String> {
+            keyed.request.headers.iter().map(|header| header.name.to_string()).collect()
+        };
+        assert!(of_page.request.cookies && names(&of_page).contains(&"cookie".to_owned()));
+        let of_program = keyed(&services, Sender::Program("default"), &asked).unwrap().unwrap();
+        assert!(!of_program.request.cookies && !names(&of_program).contains(&"cookie".to_owned()));
+        for (sender, host, path) in [
+            (page, "evil.example", "/api/messages/login"),
+            (page, "a.example", "/comment"),
+            (page, "a.example", "/api/comment"),
+            (Sender::Page("other"), "a.example", "/api/messages/login"),
+        ] {
+            assert!(keyed(&services, sender, &form(host, path, &body)).is_err(), "{sender:?} {host} {path}");
+        }
+        assert!(keyed(&services, page, &form("a.example", "/comment", "a=b")).unwrap().is_none());
     }
 }

@@ -66,6 +66,7 @@ fn whole(carried: &Carried, request: &Request) -> Option<credproxy::Request> {
         headers: List::new(headers?).ok()?,
         body: Blob::new(request.body.to_vec()).ok()?,
         secret: carried.secret.clone(),
+        cookies: false,
     })
 }
 

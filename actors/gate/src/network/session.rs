@@ -1,5 +1,6 @@
 //! The turn that a jail's requests belong to, as it was when its work was given out, and the place that a request goes to.
 
+use crate::network::secret::Sender;
 use crate::state::context::GateContext;
 use crate::state::mcp::Instance;
 use crate::turn::context::TurnContext;
@@ -109,7 +110,7 @@ impl Outbound {
     /// The turn that uses a browser, or did last.
     pub(super) fn turn_of_browser(&self) -> Option<TurnId> {
         let By::Browser(instance) = &self.by else { return None };
-        instance.browsing.turn().map(|(_, turn)| turn)
+        instance.browsing.user().map(|user| user.turn)
     }
 
     /// The secret that the requests carry: that of the service of a server elsewhere, or that of a login there. None where egress
@@ -134,20 +135,36 @@ impl Outbound {
     pub(super) fn mark(&self, event: Event) -> Event {
         match &self.by {
             By::Turn { turn, session, .. } => event.in_turn(*session, *turn),
-            By::Browser(instance) => match instance.browsing.turn() {
-                Some((session, turn)) => event.in_turn(session, turn),
+            By::Browser(instance) => match instance.browsing.user() {
+                Some(user) => event.in_turn(user.session, user.turn),
                 None => event,
             },
             By::Server(_) => event,
         }
     }
 
-    /// The agent whose turn it is, if it is one's.
-    pub(super) fn agent(&self) -> Option<&str> {
+    /// The agent whose turn or browser it is, if it is one's.
+    pub(super) fn agent(&self) -> Option<Name> {
         match &self.by {
-            By::Turn { agent, .. } => Some(agent.as_str()),
-            By::Server(_) | By::Browser(_) => None,
+            By::Turn { agent, .. } => Some(agent.clone()),
+            By::Browser(instance) => instance.browsing.user().map(|user| user.agent),
+            By::Server(_) => None,
         }
+    }
+
+    /// The sender of the requests, where `agent` is the one that they are of.
+    pub(super) fn sender<'a>(&self, agent: Option<&'a Name>) -> Sender<'a> {
+        let agent = agent.map_or("", |agent| agent.as_str());
+        match &self.by {
+            By::Turn { .. } => Sender::Program(agent),
+            By::Browser(_) => Sender::Page(agent),
+            By::Server(_) => Sender::Server,
+        }
+    }
+
+    /// Returns true if a page of another site would stand beside those of an isolated browser.
+    pub(super) fn mixes_sites(&self, request: &Request) -> bool {
+        matches!(&self.by, By::Browser(instance) if instance.browsing.mixes_sites(request))
     }
 
     /// Returns true if the agent's jails have a way out.
@@ -248,9 +265,14 @@ impl Place {
         Self { origin, reads: false, listed, service: None, opaque: true }
     }
 
-    /// The same with this service's secret. The agent's list is about hosts, and permits no sending in the owner's name.
-    pub(super) fn with_secret(self, service: Name) -> Self {
-        Self { listed: self.listed && self.reads, service: Some(service), ..self }
+    /// The same with this service's secret. The agent's list is about hosts, and permits no sending in the owner's name; a browser may
+    /// send where a permitted call has typed the placeholder.
+    pub(super) fn with_secret(self, outbound: &Outbound, service: Name) -> Self {
+        let listed = match &outbound.by {
+            By::Browser(instance) => instance.browsing.permits_secret(&self.origin),
+            By::Turn { .. } | By::Server(_) => self.reads,
+        };
+        Self { listed: self.listed && listed, service: Some(service), ..self }
     }
 
     /// Host and port.

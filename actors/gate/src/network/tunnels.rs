@@ -28,6 +28,7 @@ impl Network {
         let held = self.hold(0)?;
         let label = self.label(&outbound, &place).await?;
         self.stand(&outbound, &place, label).await?;
+        self.keep_in(&outbound, &place, false).await?;
         self.0.bounds.borrow_mut().send(0)?;
         let opened = self.0.gate.egress.call(&egress::method::tunnel, |egress, rpc| {
             let origin = place.origin.clone();

@@ -7,7 +7,7 @@ use address::{Scheme, Target, may_go};
 use ipc_proto::config::McpStart;
 use ipc_proto::credproxy::Header;
 use ipc_proto::mcp::{LoginTerms, McpError, NoLogin, SCOPES};
-use ipc_proto::web::{self, FETCH_MS, Fetch, Method, Mode, Rule};
+use ipc_proto::web::{self, FETCH_MS, Fetch, Method, Mode, Page, Rule};
 use ipc_proto::{Blob, List, Name, Text};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -100,12 +100,19 @@ async fn discover(gate: &GateContext, url: &str, token_url: Option<&str>) -> Res
     })
 }
 
-/// The server's own metadata, from its own origin, and where they were.
+/// The server's own metadata, from its own origin, and where they were: where its challenge says, else at the places that the standard
+/// names.
 async fn of_resource(gate: &GateContext, server: &Target) -> Result<(String, Resource), NoLogin> {
     let (origin, path) = parts(server);
     let mut places = vec![format!("{origin}/.well-known/oauth-protected-resource")];
     if !path.is_empty() {
         places.insert(0, format!("{origin}/.well-known/oauth-protected-resource{path}"));
+    }
+    if let Some(place) = challenged(gate, &format!("{origin}{path}")).await {
+        if parts(&fit(gate, &origin, &place)?).0 != origin {
+            return Err(refused(&origin, "the server's challenge leads to another origin"));
+        }
+        places.insert(0, place);
     }
     let (at, resource): (String, Resource) = first(gate, &places).await?;
     let named = address::parse(&resource.resource).ok().map(|target| parts(&target));
@@ -115,6 +122,29 @@ async fn of_resource(gate: &GateContext, server: &Target) -> Result<(String, Res
     }
     fit(gate, &at, &resource.resource)?;
     Ok((at, resource))
+}
+
+/// The address of the metadata in the challenge of a server that is asked without a token (RFC 9728, 5.1); none without one.
+async fn challenged(gate: &GateContext, url: &str) -> Option<String> {
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "cordon", "version": "1"}}});
+    let page = page(gate, url, "application/json, text/event-stream", Some(hello.to_string())).await.ok()?;
+    metadata_in(&page.challenge).map(str::to_owned)
+}
+
+/// The value of `resource_metadata` in a challenge.
+fn metadata_in(challenge: &str) -> Option<&str> {
+    const NAME: &str = "resource_metadata=";
+    let lower = challenge.to_ascii_lowercase();
+    let at = lower.match_indices(NAME).map(|(at, _)| at).find(|at| {
+        let before = challenge.as_bytes().get(at.wrapping_sub(1));
+        before.is_some_and(|byte| matches!(byte, b' ' | b',' | b'\t'))
+    })?;
+    let value = challenge.get(at + NAME.len()..)?;
+    match value.strip_prefix('"') {
+        Some(quoted) => quoted.split_once('"').map(|(value, _)| value),
+        None => value.split([',', ' ', '\t']).next(),
+    }
 }
 
 async fn of_authority(gate: &GateContext, issuer: &Target) -> Result<(String, Authority), NoLogin> {
@@ -155,24 +185,33 @@ async fn fetched<T: DeserializeOwned>(
     url: &str,
     body: Option<String>,
 ) -> Result<T, (NoLogin, bool)> {
-    let failed =
-        |why: &str, missing| (NoLogin::Fetch { url: Text::clip(url), why: Text::clip(why) }, missing);
-    let fetch = asked(gate, url, body).ok_or_else(|| failed("it is too long", false))?;
-    let page = gate.web.call(&web::method::fetch, |web, rpc| {
-        let fetch = fetch.clone();
-        async move { web.fetch(rpc, fetch).await }
-    });
-    let page = page.await.map_err(|_| failed("web is held or away: agentctl release web", false))?;
-    let page = page.map_err(|error| failed(&error.to_string(), false))?;
+    let failed = |why: &str, missing| (failed(url, why), missing);
+    let page = page(gate, url, "application/json", body).await.map_err(|why| (why, false))?;
     if !(200..300).contains(&page.status) {
         return Err(failed(&format!("HTTP {}", page.status), page.status == 404));
     }
     serde_json::from_str(&page.text).map_err(|_| failed("it is not the JSON that it should be", false))
 }
 
-fn asked(gate: &GateContext, url: &str, body: Option<String>) -> Option<Fetch> {
-    let header = |name: &str| Header { name: Name::clip(name), value: Text::clip("application/json") };
-    let headers = std::iter::once(header("accept")).chain(body.iter().map(|_| header("content-type")));
+/// The reply of an address, whatever its status.
+async fn page(gate: &GateContext, url: &str, accept: &str, body: Option<String>) -> Result<Page, NoLogin> {
+    let fetch = asked(gate, url, accept, body).ok_or_else(|| failed(url, "it is too long"))?;
+    let page = gate.web.call(&web::method::fetch, |web, rpc| {
+        let fetch = fetch.clone();
+        async move { web.fetch(rpc, fetch).await }
+    });
+    let page = page.await.map_err(|_| failed(url, "web is held or away: agentctl release web"))?;
+    page.map_err(|error| failed(url, &error.to_string()))
+}
+
+fn failed(url: &str, why: &str) -> NoLogin {
+    NoLogin::Fetch { url: Text::clip(url), why: Text::clip(why) }
+}
+
+fn asked(gate: &GateContext, url: &str, accept: &str, body: Option<String>) -> Option<Fetch> {
+    let header = |name: &str, value: &str| Header { name: Name::clip(name), value: Text::clip(value) };
+    let kind = body.iter().map(|_| header("content-type", "application/json"));
+    let headers = std::iter::once(header("accept", accept)).chain(kind);
     Some(Fetch {
         url: Text::new(url).ok()?,
         method: if body.is_some() { Method::Post } else { Method::Get },
@@ -270,6 +309,28 @@ async fn registered(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_challenge_names_the_metadata_quoted_or_not() {
+        let at = "https://a.example/meta";
+        for challenge in [
+            format!("Bearer resource_metadata=\"{at}\""),
+            format!("Bearer realm=\"x\", Resource_Metadata=\"{at}\", scope=\"a b\""),
+            format!("Bearer resource_metadata={at}, scope=a"),
+            format!("Basic realm=\"x\",resource_metadata={at}"),
+        ] {
+            assert_eq!(metadata_in(&challenge), Some(at), "{challenge}");
+        }
+        for challenge in [
+            "",
+            "Bearer",
+            "resource_metadata=x",
+            "Bearer my_resource_metadata=x",
+            "Bearer resource_metadata=\"x",
+        ] {
+            assert_eq!(metadata_in(challenge), None, "{challenge}");
+        }
+    }
 
     #[test]
     fn an_address_of_a_login_is_plain_public_and_over_tls() {

@@ -8,7 +8,7 @@ mod launch;
 mod pins;
 mod tools;
 
-pub(crate) use browsing::{NO_PAGE, origin_of};
+pub(crate) use browsing::{NO_PAGE, User, origin_of};
 pub(crate) use instance::{Held, Instance, Lost, Standing};
 pub(crate) use launch::{Holder, Workspace};
 pub(crate) use pins::Placed;
@@ -143,6 +143,11 @@ impl Mcp {
     /// The browser of a session that runs.
     pub(crate) fn open_browser(&self, session: SessionId) -> Option<Arc<Instance>> {
         self.launcher.known(&(BROWSER.to_owned(), Holder::Session(session)))
+    }
+
+    /// Ends the browser of a session; a later address launches another.
+    pub(crate) fn close_browser(&self, session: SessionId) {
+        self.launcher.end_one(&(BROWSER.to_owned(), Holder::Session(session)));
     }
 
     /// Installs the package of a server in a jail that reaches its registry alone. It is of no use before it is [placed](Self::place).

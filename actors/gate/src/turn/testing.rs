@@ -63,6 +63,7 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         sees: true,
         engine: None,
         network: None,
+        browser_isolate: false,
     };
     TurnContext {
         turn,

@@ -56,6 +56,7 @@ pub fn request(
         headers: List::clip(headers.iter().map(header)),
         body: Blob::new(body).map_err(|_| Lost::Unsent(CredError::Full))?,
         secret,
+        cookies: false,
     })
 }
 

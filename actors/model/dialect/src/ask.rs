@@ -95,5 +95,6 @@ pub(crate) fn post(provider: &Provider, path: &str, body: Vec<u8>) -> Result<cre
         headers: List::clip(headers),
         body: Blob::new(body).map_err(|_| ModelError::Rejected { status: TOO_LARGE })?,
         secret,
+        cookies: false,
     })
 }

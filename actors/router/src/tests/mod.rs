@@ -76,6 +76,7 @@ pub(crate) fn config() -> config::Router {
         sees: true,
         engine: None,
         network: None,
+        browser_isolate: false,
     };
     config::Router {
         users: vec![user("ann", &[1001], UserRole::User), user("guy", &[1002], UserRole::Guest)],

@@ -79,6 +79,15 @@ pub(super) const KEYS: &[Key] = &[
                 Debian's package `chromium-headless-shell` and mode system or user.",
     },
     Key {
+        path: "agent.NAME.browser_isolate",
+        kind: Kind::Flag,
+        preset: Preset::Flag(false),
+        seen_by: &[Router, Gate],
+        means: "True if the browser shows pages of one site alone and is launched anew for another, so that a page that took it over \
+                meets no other site's pages or logins. A site is a host, with or without `www.`. The default with the profile \
+                `paranoid` is true.",
+    },
+    Key {
         path: "agent.NAME.delegates",
         kind: Kind::List { of: &Kind::Text(&NAME), max: 16 },
         preset: Preset::List(&[]),

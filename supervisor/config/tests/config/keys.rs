@@ -39,6 +39,7 @@ fn every_key_of_the_table_is_read_and_changes_something() {
         ("agent.NAME.tools", "agent.default.tools = []"),
         ("agent.NAME.profile", "agent.default.profile = 'standard'"),
         ("agent.NAME.browser", "agent.default.browser = true"),
+        ("agent.NAME.browser_isolate", "agent.default.browser_isolate = false"),
         ("agent.NAME.delegates", "agent.default.delegates = [\"default\"]"),
         (
             "agent.NAME.schedule",

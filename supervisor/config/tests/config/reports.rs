@@ -29,7 +29,7 @@ fn unknown_keys_are_answered_with_the_nearest_and_all_valid_ones() {
         ),
         (
             "agent.helper.limit.seconds = 1",
-            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, browser, schedule, own_words, memory, memory_tokens, engine, limits, network",
+            "1: agent.helper.limit: unknown key, nearest is limits; valid: model, prompt_file, tools, profile, browser, browser_isolate, delegates, schedule, own_words, memory, memory_tokens, engine, limits, network",
         ),
         (
             "[dialer]",

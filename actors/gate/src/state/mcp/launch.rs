@@ -125,7 +125,8 @@ impl Launcher {
         installed?.ok_or(Trouble::NoProgram(Text::clip("nothing was installed")))
     }
 
-    fn end_one(&self, key: &Key) {
+    /// Ends the server of these, if it runs.
+    pub(super) fn end_one(&self, key: &Key) {
         let known = self.all().get(key).cloned();
         if let Some(instance) = known {
             self.end(key, &instance);
