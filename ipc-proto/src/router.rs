@@ -118,7 +118,7 @@ service! {
         /// Accepts the task that this call of a turn hands to an agent, as a message of a fresh session of the same user; durable when
         /// this returns. A repeated call is one task. Its turn is cancelled when the one above it ends.
         [idempotent, 4, 15]
-        async fn delegate(turn: TurnId, call: CallId, delegation: Delegation) -> Result<TurnId, RouterError>;
+        async fn delegate(turn: TurnId, call: CallId, delegation: Box<Delegation>) -> Result<TurnId, RouterError>;
 
         // Scheduler's: `fire.user` must be a user who may have jobs, and the session one of theirs.
         /// Fails as `fire` would now. Nothing of it is stored.

@@ -149,8 +149,10 @@ fn a_job_proposed_in_a_chat_answers_in_that_chat() {
     assert!(text(&host.approval(&question), "preview").contains(&format!("answers: main:{ANN}")));
     host.approve(&question);
     host.wait_for("the job is there", || jobs(&host).len() == 1);
-    assert_eq!(host.json(&["schedule", "show", "rent"])["job"]["to"], format!("main:{ANN}"));
-    let _ = host.json(&["schedule", "run", "rent"]);
+    // Another user's job is named by its id.
+    let id = text(&jobs(&host)[0], "id");
+    assert_eq!(host.json(&["schedule", "show", &id])["job"]["to"], format!("main:{ANN}"));
+    let _ = host.json(&["schedule", "run", &id]);
     host.wait_for("the answer is sent", || {
         host.messages_by("schedule").first().is_some_and(|message| message["state"] == "delivered")
     });

@@ -33,7 +33,7 @@ async fn figures() -> io::Result<Vec<Figure>> {
     let [mut ready, mut snapshot, mut memory, mut opened, mut idle] = <[Samples; 5]>::default();
     let open = |path: &str| call("navigate", &json!({ "url": server.url(path) }));
     for round in 0..=ROUNDS {
-        // What was read of strangers would be asked about in a later message, so each session has one and an end.
+        // A later message would be asked about, since most of its context is a stranger's: each session has one and an end.
         let one = Turn { person: &person, session: format!("one-{round}") };
         let nothing =
             Turn { person: &person, session: format!("none-{round}") }.timed("hello", "hello").await?;

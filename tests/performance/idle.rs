@@ -58,9 +58,13 @@ pub(crate) fn weight_of_one(pid: u32) -> io::Result<f64> {
 /// The PSS of a process and all that it has started, MiB.
 pub(crate) fn weight_of_tree(pid: u32) -> io::Result<f64> {
     let own = weigh(pid)?.pss;
-    let below = children(pid.cast_signed())?.into_iter();
-    // One may have ended meanwhile.
-    Ok(own + below.filter_map(|child| weight_of_tree(child).ok()).sum::<f64>())
+    // Any thread may have started one, and one may have ended meanwhile.
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?.filter_map(Result::ok);
+    let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let below: Vec<u32> = texts
+        .flat_map(|text| text.split_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<_>>())
+        .collect();
+    Ok(own + below.into_iter().filter_map(|child| weight_of_tree(child).ok()).sum::<f64>())
 }
 
 fn children(pid: i32) -> io::Result<Vec<u32>> {

@@ -12,7 +12,7 @@ use tests::{ADDRESS, Host};
 
 /// The package, which has about thirty others with it.
 const PACKAGE: &str = "mcp-server-fetch";
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 
 /// Its figures.
 pub(crate) fn measure() -> io::Result<Vec<Figure>> {

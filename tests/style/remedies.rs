@@ -37,10 +37,10 @@ const PASSED_ON: &[&str] = &[
 ];
 /// Words with which a clause tells a person what to do.
 const ACTS: &[&str] = &[
-    "abort", "add", "answer", "approve", "ask", "attach", "begin", "change", "check", "choose", "copy",
-    "correct", "delete", "do", "end", "free", "give", "install", "leave", "make", "move", "name", "put",
-    "raise", "read", "remove", "restart", "run", "say", "see", "send", "set", "show", "start", "store",
-    "try", "unlock", "use", "wait",
+    "abort", "add", "answer", "approve", "ask", "attach", "begin", "change", "check", "choose", "collect",
+    "copy", "correct", "delete", "do", "end", "free", "give", "install", "leave", "make", "move", "name",
+    "put", "raise", "read", "remove", "restart", "run", "say", "see", "send", "set", "show", "start",
+    "store", "try", "unlock", "use", "wait",
 ];
 /// The least number of refusals: a catalogue that cannot be read any more is noticed.
 const LEAST: usize = 240;

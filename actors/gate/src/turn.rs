@@ -5,6 +5,7 @@ pub(crate) mod calls;
 pub(crate) mod claim;
 pub(crate) mod context;
 pub(crate) mod end;
+mod equipment;
 pub(crate) mod events;
 pub(crate) mod heartbeat;
 pub(crate) mod labels;

@@ -333,9 +333,8 @@ impl Router for RouterServer {
         _: Context,
         turn: TurnId,
         call: CallId,
-        delegation: Delegation,
+        delegation: Box<Delegation>,
     ) -> Answer<TurnId> {
-        let delegation = Box::new(delegation);
         self.request(|reply| GateRequest::Delegate { turn, call, delegation, reply }).await
     }
 

@@ -55,7 +55,7 @@ impl RouterState {
         let mut steps: Vec<Step> =
             self.store.steps(head.seq)?.into_iter().map(|stored| stored.step).collect();
         let unthought = history::cut_steps(&mut steps, room - budget);
-        let delegated = self.delegation(head)?.map(|task| task.terms);
+        let delegated = self.delegation(head)?.map(|task| Box::new(task.terms));
         let of_job = self.store.fire_of(head.seq)?.map(|fire| fire.unattended);
         Ok(Turn {
             id: head.turn,

@@ -30,8 +30,8 @@ use ipc_proto::ids::{ApprovalId, CallId, JobId, MessageId, TurnId, WorkspaceId};
 use ipc_proto::model::{BudgetInfo, GroupBy, Message, ModelInfo, ModelName, Role, UsageRow};
 use ipc_proto::router::{
     Accepted, AgentInfo, CallVerdict, End, EventName, Followed, Labelled, MessageInfo, MessageState,
-    MessageView, NamedEvent, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName, SessionView,
-    Steer, Steering, Stopped, TurnEvent, Typed, UserInfo, Why, WorkspaceInfo,
+    MessageView, NamedEvent, Node, Passed, QueueInfo, Released, RouterError, SessionInfo, SessionName,
+    SessionView, Steer, Steering, Stopped, TREE, TurnEvent, Typed, UserInfo, Why, WorkspaceInfo,
 };
 use ipc_proto::tool::ToolCall;
 use ipc_proto::{Blob, List, Name, Text};
@@ -206,6 +206,9 @@ impl Control for Canned {
         }
     }
 
+    async fn tree(self, _: Context, _: TurnId) -> Answer<List<Node, TREE>> {
+        self.guard().map(|()| List::default())
+    }
     async fn type_in(self, _: Context, _: TurnId, _: u64, _: Typed) -> Answer<bool> {
         Ok(true)
     }
@@ -285,10 +288,8 @@ impl Control for Canned {
     }
 
     channel_methods!();
-
     server_methods!();
     schedule_methods!();
-
     async fn agents(self, _: Context) -> Answer<List<AgentInfo, 64>> {
         self.guard()?;
         Ok(List::clip([AgentInfo {
@@ -322,8 +323,7 @@ impl Control for Canned {
 
     async fn curator_jobs(self, _: Context, _: Option<JobState>) -> Answer<Listing> {
         self.guard()?;
-        let jobs = List::clip([job().info]);
-        Ok(Listing { waiting: 1, tokens_today: 7, jobs, ..Listing::default() })
+        Ok(Listing { waiting: 1, tokens_today: 7, jobs: List::clip([job().info]), ..Listing::default() })
     }
 
     async fn curator_job(self, _: Context, _: JobId) -> Answer<JobView> {

@@ -78,7 +78,7 @@ pub struct Turn {
     /// Its message is a job's: nobody sits before the turn.
     pub unattended: Option<Unattended>,
     /// Its message is a task of another turn, which sets these bounds.
-    pub delegated: Option<Terms>,
+    pub delegated: Option<Box<Terms>>,
 }
 
 /// One thing that happened in a turn, kept durably before it takes effect or is shown.

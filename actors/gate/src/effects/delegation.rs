@@ -18,6 +18,7 @@ use ipc_proto::{Fault, List, Name, Text};
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use toolset::browser_tools::PREFIX;
 use toolset::delegation_tools::{COLLECT, DELEGATE, SECONDS};
 use toolset::server_tools::MCP_READ;
 
@@ -175,12 +176,12 @@ async fn hand_out(
     let tokens = terms.unattended.map_or(0, |unattended| unattended.tokens);
     let label = context.session.label.join(&context.workspace_label);
     let source = Label::of(Trust::Verified, Class::Public, &format!("task:{}", context.turn.agent));
-    let delegation = Delegation {
+    let delegation = Box::new(Delegation {
         agent: Name::clip(name),
         task: Text::new(text("task")).map_err(|_| failed("the task is too long"))?,
         label: label.join(&source),
         terms,
-    };
+    });
     let (turn, id) = (context.turn.id, call.id);
     let asked = gate.router.call(&router::method::delegate, |router, rpc| {
         let delegation = delegation.clone();
@@ -242,6 +243,7 @@ fn terms(
     tools.retain(|tool| match tool.as_str() {
         MCP_READ => same_servers,
         call if services::calls(call) => same_services(call),
+        page if page.starts_with(PREFIX) => agent.browser_isolate || !context.agent.browser_isolate,
         _ => true,
     });
     tools.retain(|tool| wanted(tool));

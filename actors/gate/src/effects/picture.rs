@@ -24,7 +24,7 @@ pub(super) async fn show(
     bytes: Blob<PICTURE>,
 ) -> Result<(), GateError> {
     // A message that came by no channel has no conversation that files can be sent to.
-    if context.turn.by_channel {
+    if context.turn.conversation.is_some() {
         let turn = context.turn.id;
         let sent = gate.router.call(&router::method::send_file, |router, rpc| {
             let (id, name, bytes) = (call.id, Text::clip(name), Blob::new(&*bytes).unwrap_or_default());

@@ -4,6 +4,7 @@ use crate::model::budget::Patience;
 use crate::state::context::GateContext;
 use crate::state::mcp::calls_server;
 use crate::turn::calls::CallLog;
+use crate::turn::equipment;
 use crate::turn::reasoning::Reasoning;
 use ipc_proto::approval::Grant;
 use ipc_proto::browser::PICTURE;
@@ -13,16 +14,13 @@ use ipc_proto::engine::Engine;
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::model::{IMAGE_TOKENS, Payer, Per, Role, Usage};
-use ipc_proto::router::{DEPTH, Task, Terms, Turn, TurnEvent, Unattended};
+use ipc_proto::router::{Task, Turn, TurnEvent, Unattended};
 use ipc_proto::runner_gate::GateError;
 use ipc_proto::tool::TOOLS;
 use ipc_proto::{Blob, Name, Text};
-use policy::{Catalogue, Profile, Session};
+use policy::{Catalogue, Session};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use toolset::channel_tools::SEND_FILE;
-use toolset::delegation_tools::{COLLECT, DELEGATE};
-use toolset::server_tools::{MCP_READ, TOOL_FIND};
 
 /// The tool whose output a recalled block counts as.
 pub(crate) const RECALL_TOOL: &str = "memory_query";
@@ -82,16 +80,7 @@ impl TurnContext {
     /// The context of a claimed turn: its history and its message with their labels. Texts of the session's own user vouch, and
     /// so do the agent's prompt and the contacts that the owner confirmed; nothing else does.
     pub(crate) fn new(gate: &GateContext, turn: Turn, mut agent: Agent, canary: String) -> Self {
-        // A file goes to a conversation, so there has to be one.
-        agent.tools.retain(|tool| turn.conversation.is_some() || tool != SEND_FILE);
-        let mut hidden = Vec::new();
-        if agent.engine.is_none() {
-            hidden = give_servers(gate, &turn.agent, &mut agent.tools);
-            give_delegation(&turn, &mut agent);
-        }
-        if let Some(terms) = &turn.delegated {
-            narrow(terms, &mut agent, &mut hidden);
-        }
+        let hidden = equipment::equip(gate, &turn, &mut agent);
         let id = turn.session.to_string();
         let mut session = new_session(gate, &id, (&turn.agent, &agent), &turn.user_name);
         session.canary = canary;
@@ -317,41 +306,6 @@ impl TurnContext {
     pub(crate) fn add_usage(&mut self, usage: Usage) {
         self.usage = sum_of(self.usage, usage);
     }
-}
-
-/// Gives an agent the tools of its servers; returns those that it is to find by words first.
-fn give_servers(gate: &GateContext, agent: &Name, tools: &mut Vec<String>) -> Vec<String> {
-    let granted = gate.mcp.granted(agent);
-    if !gate.mcp.readable(agent).is_empty() {
-        tools.push(MCP_READ.to_owned());
-    }
-    let room = TOOLS.saturating_sub(tools.len());
-    if granted.len() <= room && !gate.mcp.are_too_many(&granted) {
-        tools.extend(granted);
-        return Vec::new();
-    }
-    tools.push(TOOL_FIND.to_owned());
-    granted
-}
-
-/// Gives an agent the tools by which it hands tasks to others, where it may, and where the task that it works on may be handed on.
-fn give_delegation(turn: &Turn, agent: &mut Agent) {
-    let depth = turn.delegated.as_ref().map_or(0, Terms::depth);
-    if !agent.delegates.is_empty() && depth < DEPTH && turn.task == Task::Chat {
-        agent.tools.extend([DELEGATE, COLLECT].map(str::to_owned));
-    }
-}
-
-/// Takes from an agent everything beyond the bounds of the task that it works on. Finding tools by words grants none.
-fn narrow(terms: &Terms, agent: &mut Agent, hidden: &mut Vec<String>) {
-    let may = |tool: &String| terms.tools.iter().any(|one| **one == **tool);
-    agent.tools.retain(|tool| tool == TOOL_FIND || may(tool));
-    hidden.retain(may);
-    agent.memory &= terms.tools.iter().any(|tool| tool.as_str() == RECALL_TOOL);
-    agent.network = agent.network.take().filter(|_| terms.network);
-    agent.limits.seconds = agent.limits.seconds.min(u32::from(terms.seconds));
-    let profile = |name: &str| name.parse::<Profile>().unwrap_or_default();
-    agent.profile = profile(&agent.profile).min(profile(&terms.profile)).name().to_owned();
 }
 
 /// A new session of an agent. `user` is the name of its user.

@@ -82,6 +82,8 @@ pub(crate) fn context(steps: Vec<Step>) -> TurnContext {
         patience: Patience::within(120),
         warned: HashSet::new(),
         images_recorded: false,
+        tasks: Default::default(),
+        tasks_used: 0,
         pictures: vec![],
     }
 }
