@@ -5,7 +5,7 @@ use super::{answer, config};
 use ipc_proto::ids::{CallId, TurnId};
 use ipc_proto::label::{Class, Label, Trust};
 use ipc_proto::router::MessageState::{Answered, Cancelled, Running};
-use ipc_proto::router::{ALIVE, CHILDREN, Delegation, RouterError, Terms};
+use ipc_proto::router::{CHILDREN, Delegation, RouterError, Terms};
 use ipc_proto::{List, Name, Text};
 use proptest::prelude::*;
 
@@ -94,7 +94,6 @@ fn tasks_are_bounded_by_turn_by_depth_and_by_host() {
     world.pass(1000);
     let deeper = hand_out(&mut world, deep, call(), &["default", "other"]);
     assert_eq!(deeper, Err(RouterError::TooDeep));
-    assert!(CHILDREN + CHILDREN * CHILDREN < ALIVE, "one turn alone does not fill the host");
 }
 
 #[test]
