@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_guest_reaches_what_talking_needs_and_nothing_else() {
-        let guests = ["whoami", "submit", "steer", "follow", "cancel", "recall", "stop"];
+        let guests = ["whoami", "submit", "steer", "follow", "tree", "cancel", "recall", "stop"];
         assert_eq!(reached(UserRole::Guest), guests);
     }
 

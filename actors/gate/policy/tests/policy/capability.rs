@@ -44,8 +44,8 @@ fn every_built_in_tool_declares_a_capability_and_nothing_else_does() {
     let mut declared: Vec<&str> = catalogue.names().collect();
     let specs = toolset::specs();
     let mut known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
-    // The requests of a jail's programs, which no model calls, and the search for tools of servers.
-    known.extend(["network", "tool_find"]);
+    // The requests of a jail's programs, which no model calls, and the tools that the gate gives where they are of use.
+    known.extend(["network", "tool_find", "delegate", "collect"]);
     declared.sort_unstable();
     known.sort_unstable();
     assert_eq!(declared, known);

@@ -57,6 +57,10 @@ fn each_tool_takes_its_smallest_call_and_names_what_is_missing() {
         ("browser_back", json!({})),
         ("browser_screenshot", json!({})),
         ("browser_close", json!({})),
+        ("scheduler_add_cron", json!({"cron": "0 8 * * *", "prompt": "x"})),
+        ("scheduler_run_at", json!({"at": "2099-01-01T08:00", "prompt": "x"})),
+        ("scheduler_remove", json!({"job": "x"})),
+        ("scheduler_list", json!({})),
     ];
     assert_eq!(smallest.len(), specs().len());
     for (tool, args) in smallest {
