@@ -130,7 +130,7 @@ fn snapshots_are_quick_and_bounded_and_memory_is_small() {
         // Other browsers run beside this one: the bench measures against 400 ms and 300 ms.
         assert!(v.ready < std::time::Duration::from_secs(10), "{:?}", v.ready);
         assert!(took.iter().min().unwrap() < &5000, "{took:?}");
-        // What browsers share is counted in part: with eight of them each has less than half of what one alone has.
+        // Memory that browsers share is counted in part: with eight of them each has less than half of what one alone has.
         assert!((30..300).contains(&memory), "{memory} MiB");
     });
 }
